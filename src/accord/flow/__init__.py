@@ -1,0 +1,1 @@
+"""Flows: the builder, the graph, the superstep and the native runner."""

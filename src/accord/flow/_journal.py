@@ -1,0 +1,217 @@
+"""What a paused visit had already done: finished calls, finished items, answers kept."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from accord.approval import ApprovalDecision, ApprovalPending, ApprovalRequest
+from accord.approval.ask import ask
+from accord.errors import ErrorInfo
+from accord.seal import canonical_text
+from accord.tools import ToolResult
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from accord.approval import ApprovalPort
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedCall:
+    """A tool call that finished.
+
+    Attributes:
+        tool: The tool's name.
+        arguments: The arguments as passed, without those left unset.
+        result: What came of it.
+    """
+
+    tool: str
+    arguments: Mapping[str, Any]
+    result: ToolResult
+
+    @property
+    def key(self) -> str:
+        """What an equal call has in common with this one."""
+        return _call_key(self.tool, self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedItem:
+    """A Map item that finished.
+
+    Attributes:
+        value: What it gave.
+        skipped: Whether it failed and was dropped.
+    """
+
+    value: Any
+    skipped: bool = False
+
+
+@dataclass(slots=True)
+class Journal:
+    """The memory of one visit, from its first leg to its last.
+
+    Implements: "Journal and replay".
+
+    Attributes:
+        next_call: The number of the next call id.
+        calls: The finished calls, oldest first.
+        items: The finished Map items by index.
+    """
+
+    next_call: int = 0
+    calls: list[FinishedCall] = field(default_factory=list)
+    items: dict[int, FinishedItem] = field(default_factory=dict)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the journal as plain data for the seal."""
+        return {
+            "next_call": self.next_call,
+            "calls": [
+                {
+                    "tool": call.tool,
+                    "arguments": dict(call.arguments),
+                    "value": call.result.value,
+                    "error": _error_data(call.result.error),
+                }
+                for call in self.calls
+            ],
+            "items": [[i, item.value, item.skipped] for i, item in sorted(self.items.items())],
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Journal:
+        """Make the journal that `to_data` described."""
+        return cls(
+            next_call=data["next_call"],
+            calls=[
+                FinishedCall(
+                    call["tool"],
+                    call["arguments"],
+                    ToolResult(
+                        value=call["value"],
+                        error=None if call["error"] is None else ErrorInfo(**call["error"]),
+                    ),
+                )
+                for call in data["calls"]
+            ],
+            items={i: FinishedItem(value, skipped) for i, value, skipped in data["items"]},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A decision that a person gave to a request of this visit.
+
+    Attributes:
+        request: The question.
+        decision: The answer.
+    """
+
+    request: ApprovalRequest
+    decision: ApprovalDecision
+
+
+class Answers(Protocol):
+    """Where the requests of a visit find their decisions."""
+
+    async def decide(self, request: ApprovalRequest, port: ApprovalPort | None) -> ApprovalDecision:
+        """Answer `request`.
+
+        Raises:
+            ApprovalPending: If nobody has decided yet.
+        """
+        ...
+
+    @property
+    def unused(self) -> Sequence[Answer]:
+        """The kept answers that no request has used up."""
+        ...
+
+
+class KeptAnswers:
+    """Answers that came with a resume, each used once; anything else asks the port.
+
+    Implements: "Answers".
+    """
+
+    def __init__(self, answers: Iterable[Answer] = ()) -> None:
+        self._unused = list(answers)
+
+    async def decide(self, request: ApprovalRequest, port: ApprovalPort | None) -> ApprovalDecision:
+        """Use up a kept answer to the same run, tool and arguments, or ask `port`."""
+        for index, answer in enumerate(self._unused):
+            asked = answer.request
+            # The canonical form tells 1 from True, which `==` does not.
+            if asked.run_id == request.run_id and _call_key(
+                asked.tool, asked.arguments
+            ) == _call_key(request.tool, request.arguments):
+                del self._unused[index]
+                return answer.decision
+        return await ask(port, request)
+
+    @property
+    def unused(self) -> Sequence[Answer]:
+        """The answers that are left, for the next leg."""
+        return tuple(self._unused)
+
+
+class VisitScope:
+    """The `CallScope` of one visit: replays from its journal, then records into it."""
+
+    def __init__(self, call_id: str, journal: Journal, answers: Answers) -> None:
+        self._call_id = call_id
+        self._journal = journal
+        self._answers = answers
+        self._replays: defaultdict[str, deque[ToolResult]] = defaultdict(deque)
+        for call in journal.calls:
+            self._replays[call.key].append(call.result)
+        self.pending: list[ApprovalRequest] = []
+
+    def next_call_id(self) -> str:
+        """Return the next call id; the numbers go on over resumes."""
+        number = self._journal.next_call
+        self._journal.next_call += 1
+        return f"{self._call_id}:{number}"
+
+    def replay(self, tool: str, arguments: BaseModel) -> ToolResult | None:
+        """Return the result of the next equal call that an earlier leg finished."""
+        if not self._replays:  # the usual case: spare the canonical form
+            return None
+        recorded = self._replays.get(_call_key(tool, _as_passed(arguments)))
+        return recorded.popleft() if recorded else None
+
+    def record(self, tool: str, arguments: BaseModel, result: ToolResult) -> None:
+        """Journal a finished call."""
+        self._journal.calls.append(FinishedCall(tool, _as_passed(arguments), result))
+
+    async def decide(self, request: ApprovalRequest, port: ApprovalPort | None) -> ApprovalDecision:
+        """Answer `request`, and remember it if nobody can yet."""
+        try:
+            return await self._answers.decide(request, port)
+        except ApprovalPending as pause:
+            self.pending.append(pause.request)
+            raise
+
+
+def _as_passed(arguments: BaseModel) -> dict[str, Any]:
+    return arguments.model_dump(exclude_unset=True)
+
+
+def _call_key(tool: str, arguments: Mapping[str, Any]) -> str:
+    return canonical_text([tool, dict(arguments)], f"arguments of {tool}")
+
+
+def _error_data(error: ErrorInfo | None) -> dict[str, Any] | None:
+    if error is None:
+        return None
+    return {
+        "kind": error.kind,
+        "message": error.message,
+        "attributes": dict(error.attributes),
+    }

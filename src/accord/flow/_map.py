@@ -1,0 +1,127 @@
+"""A Map: one tool call for each item of a list field."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from accord._invoke import run_in_order
+from accord.approval import ApprovalPending
+from accord.errors import FlowError
+from accord.flow._journal import FinishedItem
+from accord.tools import CallSpec
+
+if TYPE_CHECKING:
+    from accord.context import ToolContext
+    from accord.flow._journal import VisitScope
+    from accord.flow._nodes import Visit
+    from accord.flow._position import Updates
+    from accord.flow.actions import Map
+
+_log = logging.getLogger("accord.flow")
+
+
+async def run_map(visit: Visit, action: Map, ctx: ToolContext, scope: VisitScope) -> Updates:
+    """Run one tool call for each item; items that an earlier leg finished are kept.
+
+    Implements: "Map".
+
+    Args:
+        visit: The visit of the Map's node.
+        action: The Map.
+        ctx: The visit's context.
+        scope: The visit's memory, which knows the requests that wait.
+
+    Returns:
+        One update for each item that was not skipped, in item order.
+
+    Raises:
+        ApprovalPending: If an item waits and none failed.
+        Exception: What the first failed item failed with, by item order.
+    """
+    items = list(getattr(visit.state, action.over) or ())
+    finished = visit.journal.items
+    waiting = [index for index in range(len(items)) if index not in finished]
+
+    async def run_item(index: int) -> BaseException | None:
+        try:
+            spec = _item_call(visit, action, items[index], index)
+            result = await visit.run.executor.run_spec(spec, ctx)
+            finished[index] = FinishedItem(result.unwrap())
+        except ApprovalPending:
+            return None  # the scope remembers it; the other items go on
+        except Exception as error:  # noqa: BLE001 - a tool may fail with anything
+            if action.on_error == "fail":
+                return error
+            _log.warning("%s: item %d was skipped: %s", visit.call_id, index, error)
+            finished[index] = FinishedItem(None, skipped=True)
+        return None
+
+    results = await run_in_order(
+        [partial(run_item, index) for index in waiting],
+        failed=lambda error: error is not None,
+        limit=visit.node.concurrency,
+    )
+    error = next((error for error in results if error is not None), None)
+    if error is not None:
+        raise error
+    if scope.pending:
+        raise ApprovalPending(scope.pending[0])
+    return tuple(
+        {action.into: finished[index].value}
+        for index in range(len(items))
+        if not finished[index].skipped
+    )
+
+
+def _item_call(visit: Visit, action: Map, item: Any, index: int) -> CallSpec:
+    """Return the tool call of one item; its call id repeats when the visit runs again.
+
+    Implements: "Map".
+    """
+    call_id = f"{visit.call_id}:{index}"
+    fields = _fields_of(item)
+    if action.tool is not None:
+        alone = fields if fields is not None else _only_argument(visit, action.tool, item)
+        return CallSpec(action.tool, alone, call_id)
+    key = action.tool_from or ""
+    if fields is None or key not in fields:
+        raise _bad_item(visit, action, f"item {index} names no tool: it has no key {key!r}")
+    rest = {name: value for name, value in fields.items() if name != key}
+    chosen = rest.get(action.args_from, rest)
+    arguments = _fields_of(chosen)
+    if arguments is None:
+        what = f"item {index} holds {type(chosen).__name__} under {action.args_from!r}"
+        raise _bad_item(visit, action, f"{what}; a mapping of arguments is needed")
+    return CallSpec(str(fields[key]), arguments, call_id)
+
+
+def _bad_item(visit: Visit, action: Map, what: str) -> FlowError:
+    return FlowError(
+        f"field {action.over!r}: {what}",
+        flow=visit.run.graph.name,
+        node=visit.node.name,
+        field=action.over,
+    )
+
+
+def _fields_of(item: Any) -> Mapping[str, Any] | None:
+    if isinstance(item, Mapping):
+        return item
+    return dict(item) if isinstance(item, BaseModel) else None
+
+
+def _only_argument(visit: Visit, tool: str, item: Any) -> dict[str, Any]:
+    names = list(visit.run.executor.registry.get(tool).arguments.model_fields)
+    if len(names) != 1:
+        raise FlowError(
+            f"a plain {type(item).__name__} suits a tool with one argument, and {tool!r} has "
+            f"{len(names)}; let the items be mappings of arguments",
+            flow=visit.run.graph.name,
+            node=visit.node.name,
+        )
+    return {names[0]: item}

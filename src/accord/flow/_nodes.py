@@ -1,0 +1,195 @@
+"""One visit of one node, the same on every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from accord.approval import ApprovalDecision, ApprovalPending, ApprovalRequest
+from accord.context import ToolContext, enter_context, leave_context
+from accord.errors import FlowError
+from accord.flow._journal import Answers, Journal, KeptAnswers, VisitScope
+from accord.flow._map import run_map
+from accord.flow.actions import Map
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from accord.flow._position import Updates
+    from accord.flow._run import Run
+    from accord.flow.graph import NodeSpec
+
+
+@dataclass(slots=True)
+class Visit:
+    """One run of one node, ready to be made.
+
+    Implements: "Visits".
+
+    Attributes:
+        run: The run.
+        node: The node.
+        number: The number of the visit, counted from 1; a resumed visit keeps it.
+        state: What the node reads.
+        approval: The decision of the node's gate, if it has one.
+        journal: What earlier legs of this visit finished.
+        answers: Where tool requests find their decisions.
+    """
+
+    run: Run
+    node: NodeSpec
+    number: int
+    state: BaseModel
+    approval: ApprovalDecision | None = None
+    journal: Journal = field(default_factory=Journal)
+    answers: Answers = field(default_factory=KeptAnswers)
+
+    @property
+    def call_id(self) -> str:
+        """The visit's id within the run."""
+        return f"{self.run.graph.name}:{self.node.name}:{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The visit ended with updates."""
+
+    updates: Updates
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """The visit waits for approvals.
+
+    Attributes:
+        requests: The open questions, in request order.
+        journal: What it has finished so far.
+    """
+
+    requests: tuple[ApprovalRequest, ...]
+    journal: Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The visit failed.
+
+    Attributes:
+        error: Why.
+        requests: Questions that it had asked and that nobody needs any more.
+    """
+
+    error: FlowError
+    requests: tuple[ApprovalRequest, ...] = ()
+
+
+Outcome = Finished | Paused | Failed
+
+
+async def run_visit(visit: Visit) -> Outcome:
+    """Run a node once, with its journal, its answers and its events.
+
+    Implements: "Visits".
+
+    Args:
+        visit: What to run.
+
+    Returns:
+        What came of it; only cancellation is raised.
+    """
+    run, node = visit.run, visit.node
+    scope = VisitScope(visit.call_id, visit.journal, visit.answers)
+    ctx = ToolContext(
+        run_id=run.run_id,
+        flow=run.graph.name,
+        node=node.name,
+        visit=visit.number,
+        call_id=visit.call_id,
+        executor=run.executor,
+        scope=scope,
+        prompt=node.prompt,
+        approval=visit.approval,
+        sink=run.sink,
+    )
+    if run.model is not None:
+        ctx.model = run.model.bind(ctx)
+    run.report("node.started", node=node.name, visit=visit.number)
+    token = enter_context(ctx)
+    try:
+        updates = await _act(visit, ctx, scope)
+        if scope.pending:
+            raise FlowError(
+                f"node {node.name!r} went on after its call of {scope.pending[0].tool!r} asked "
+                "for an approval; let ApprovalPending pass through instead of catching it",
+                flow=run.graph.name,
+                node=node.name,
+                code="pause-swallowed",
+            )
+    except ApprovalPending as pause:
+        outcome: Outcome = Paused(tuple(scope.pending) or (pause.request,), visit.journal)
+    except BaseExceptionGroup as group:  # what a node's own TaskGroup makes of a pause
+        _, others = group.split(ApprovalPending)
+        if others is None:
+            outcome = Paused(tuple(scope.pending), visit.journal)
+        elif isinstance(others, Exception):
+            outcome = Failed(_node_error(visit, others), tuple(scope.pending))
+        else:
+            raise
+    except Exception as error:  # noqa: BLE001 - a node may raise anything
+        outcome = Failed(_node_error(visit, error), tuple(scope.pending))
+    else:
+        outcome = Finished(updates)
+    finally:
+        leave_context(token)
+    _report_outcome(visit, outcome)
+    return outcome
+
+
+def _report_outcome(visit: Visit, outcome: Outcome) -> None:
+    run, name, number = visit.run, visit.node.name, visit.number
+    if run.sink is None:
+        return
+    match outcome:
+        case Finished(updates):
+            changed = tuple(sorted({key for update in updates for key in update}))
+            run.report("node.finished", node=name, visit=number, data={"changed": changed})
+        case Paused(requests):
+            for request in requests:
+                data = {"approval_id": request.id}
+                run.report("node.paused", node=name, visit=number, data=data)
+        case Failed(error):
+            kind = type(error.__cause__ or error).__name__
+            run.report("node.failed", node=name, visit=number, data={"error_kind": kind})
+
+
+def _node_error(visit: Visit, error: Exception) -> FlowError:
+    name = visit.node.name
+    if isinstance(error, FlowError) and error.node == name:
+        return error
+    failure = FlowError(
+        f"node {name!r} failed: {type(error).__name__}: {error}",
+        flow=visit.run.graph.name,
+        node=name,
+    )
+    failure.__cause__ = error
+    return failure
+
+
+async def _act(visit: Visit, ctx: ToolContext, scope: VisitScope) -> Updates:
+    node = visit.node
+    if isinstance(node.action, Map):
+        return await run_map(visit, node.action, ctx, scope)
+    if node.call is None:  # a join that only waits
+        return ()
+    update = await (node.call(visit.state, ctx) if node.takes_context else node.call(visit.state))
+    if update is None:
+        return ()
+    if not isinstance(update, Mapping):
+        raise FlowError(
+            f"node {node.name!r} returned {type(update).__name__}; return a mapping of "
+            "state fields to new values, or None",
+            flow=visit.run.graph.name,
+            node=node.name,
+        )
+    return (update,)

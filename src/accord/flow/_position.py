@@ -1,0 +1,120 @@
+"""Where a run stands: the one thing that every engine keeps and every resume starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from accord.approval import ApprovalDecision, ApprovalRequest
+from accord.flow._journal import Answer, Journal
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Status = Literal["running", "paused", "denied", "done"]
+
+# What one visit wrote: one mapping for a function, one for each item of a Map.
+Updates = tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one superstep changed; made by `advance`, applied by `Position.apply`.
+
+    Attributes:
+        state: The merged state.
+        visited: The nodes that ran, in update order.
+        frontier: The nodes that wait next.
+        looped: The nodes whose route went back, once each.
+    """
+
+    state: BaseModel
+    visited: tuple[str, ...]
+    frontier: frozenset[str]
+    looped: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class OpenSuperstep:
+    """A superstep that began and paused.
+
+    Attributes:
+        gates: The approvals of its gates so far, by node.
+        entered: Whether every gate approved and the edits are in the state.
+        updates: What the finished visits wrote, by node.
+        journals: What the paused visits had done, by node.
+        answers: Answers to tool requests, kept until the visit finishes, by node.
+    """
+
+    gates: dict[str, ApprovalDecision] = field(default_factory=dict)
+    entered: bool = False
+    updates: dict[str, Updates] = field(default_factory=dict)
+    journals: dict[str, Journal] = field(default_factory=dict)
+    answers: dict[str, list[Answer]] = field(default_factory=dict)
+
+    def copy(self) -> OpenSuperstep:
+        """Return a copy that can go its own way; journals are copied too."""
+        return OpenSuperstep(
+            gates=dict(self.gates),
+            entered=self.entered,
+            updates=dict(self.updates),
+            journals={
+                node: Journal(journal.next_call, list(journal.calls), dict(journal.items))
+                for node, journal in self.journals.items()
+            },
+            answers={node: list(answers) for node, answers in self.answers.items()},
+        )
+
+
+@dataclass(slots=True)
+class Position:
+    """Where a run stands between two durable points.
+
+    Implements: "Position".
+
+    A position is live: its loop changes it in place. Keep a `copy`.
+
+    Attributes:
+        state: The state that the next superstep reads.
+        frontier: The nodes that wait to run.
+        visits: How often each node finished.
+        loops: How often each route went back.
+        steps: How many supersteps finished.
+        status: Whether the run goes on, waits, was denied or is done.
+        denied_at: The gate that was denied, if one was.
+        pending: The open approvals of a paused run; the first one is settled by a resume.
+        opened: The superstep that paused, if one did.
+    """
+
+    state: BaseModel
+    frontier: frozenset[str]
+    visits: dict[str, int] = field(default_factory=dict)
+    loops: dict[str, int] = field(default_factory=dict)
+    steps: int = 0
+    status: Status = "running"
+    denied_at: str | None = None
+    pending: tuple[tuple[str, ApprovalRequest], ...] = ()
+    opened: OpenSuperstep | None = None
+
+    def apply(self, step: Step) -> None:
+        """Take over what a finished superstep changed."""
+        self.state = step.state
+        self.frontier = step.frontier
+        for node in step.visited:
+            self.visits[node] = self.visits.get(node, 0) + 1
+        for node in step.looped:
+            self.loops[node] = self.loops.get(node, 0) + 1
+        self.steps += 1
+        self.opened = None
+        self.pending = ()
+        self.status = "running" if step.frontier else "done"
+
+    def copy(self) -> Position:
+        """Return a copy that can go its own way; the state itself is shared, nobody writes it."""
+        return replace(
+            self,
+            visits=dict(self.visits),
+            loops=dict(self.loops),
+            opened=None if self.opened is None else self.opened.copy(),
+        )

@@ -1,0 +1,125 @@
+"""Taking the answer to a pause: checked, spent once, and carried into the position."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.approval import (
+    ApprovalDecision,
+    ApprovalRequest,
+    check_settle,
+    close,
+    settle,
+    spent_approvals,
+)
+from accord.errors import FlowError
+from accord.flow._gates import apply_edits
+from accord.flow._journal import Answer
+from accord.flow._position import OpenSuperstep, Position
+
+if TYPE_CHECKING:
+    from accord.flow._run import Run
+
+
+def check_answer(run: Run, position: Position, decision: ApprovalDecision) -> Position:
+    """Return the position that goes on from an answer that is not spent yet.
+
+    Implements: "Answers".
+
+    Args:
+        run: The run.
+        position: Where the run paused; left as it is.
+        decision: The answer to its first pending request.
+
+    Raises:
+        FlowError: If nothing is pending, or an edit does not fit the state.
+    """
+    if not isinstance(decision, ApprovalDecision):
+        raise FlowError(
+            f"resume takes an ApprovalDecision, not {type(decision).__name__}; nothing ran",
+            flow=run.graph.name,
+        )
+    if position.status != "paused" or not position.pending:
+        raise FlowError(
+            f"the run is {position.status}, it waits for no approval; nothing ran",
+            flow=run.graph.name,
+        )
+    node, request = position.pending[0]
+    answered = position.copy()
+    opened = answered.opened = answered.opened or OpenSuperstep()
+    if request.kind == "node":
+        opened.gates[node] = decision
+        if decision.approved:
+            apply_edits(run.graph, position.state, opened.gates)
+    else:
+        opened.answers.setdefault(node, []).append(Answer(request, decision))
+    answered.pending = ()
+    answered.status = "running"
+    return answered
+
+
+async def take_answer(run: Run, position: Position, decision: ApprovalDecision) -> Position:
+    """Spend the first pending approval and return the position that goes on from it.
+
+    Implements: "Answers" and "Once".
+
+    Args:
+        run: The run.
+        position: Where the run paused; left as it is.
+        decision: The answer to its first pending request.
+
+    Raises:
+        FlowError: If nothing is pending, or an edit does not fit the state. The approval is not
+            spent then.
+        ApprovalAlreadyDecided: If the approval was answered before; nothing ran.
+    """
+    answered = check_answer(run, position, decision)
+    await spend(run, position, decision)
+    for asker, other in position.pending[1:]:
+        # A Map item repeats its call id, so its record will be found again; a function's call
+        # gets a new id, so nobody would ever ask for this record again.
+        if run.graph.nodes[asker].kind != "map":
+            await close(other, "superseded", *run.stores)
+    return answered
+
+
+async def spend(run: Run, position: Position, decision: ApprovalDecision) -> None:
+    """Use up the first pending approval, in this process's memory and in every store.
+
+    Implements: "Once".
+
+    Raises:
+        ApprovalAlreadyDecided: If it is used up already, or a store holds another decision. A
+            refused settle does not spend it.
+    """
+    _, request = position.pending[0]
+    await spend_answer(run, request, decision)
+
+
+async def spend_answer(run: Run, request: ApprovalRequest, decision: ApprovalDecision) -> None:
+    """Use up one approval, in this process's memory and in every store.
+
+    Implements: "Once".
+
+    Raises:
+        ApprovalAlreadyDecided: If it is used up already, or a store holds another decision. A
+            refused settle does not spend it.
+    """
+    spent_approvals.claim(request.id)
+    try:
+        await settle(request, decision, *run.stores)
+    except BaseException:
+        spent_approvals.release(request.id)
+        raise
+
+
+async def check_unspent(run: Run, request: ApprovalRequest, decision: ApprovalDecision) -> None:
+    """Refuse an answer that could not be spent any more; nothing is changed.
+
+    Implements: "Once".
+
+    Raises:
+        ApprovalAlreadyDecided: If the approval is used up, or a store holds another decision.
+    """
+    spent_approvals.check(request.id)
+    await check_settle(request, decision, *run.stores)

@@ -1,0 +1,140 @@
+"""The validated graph of a flow: frozen data that every engine reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Literal
+
+from pydantic import BaseModel
+from typing_extensions import TypeVar
+
+from accord._invoke import AsyncFunction, off_the_loop, takes_context
+from accord.flow.actions import Action, Join, Map
+
+if TYPE_CHECKING:
+    from accord.flow.actions import RouteFunction
+    from accord.flow.state import StateSchema
+
+NodeKind = Literal["function", "map", "join"]
+GateFunction = Callable[[Any], Any]
+
+StateT = TypeVar("StateT", bound=BaseModel, default=BaseModel)
+StateT_co = TypeVar("StateT_co", bound=BaseModel, default=BaseModel, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """One node.
+
+    Attributes:
+        name: The node's name.
+        action: What it runs.
+        pause: Makes it a gate: `pause(state)` is what the approver sees.
+        prompt: Text for the node's model, read with `node_prompt`.
+        concurrency: How many Map items run at once; None sets no cap.
+        call: The node's function in async form, or None when it has none.
+        takes_context: Whether that function takes a context after the state.
+    """
+
+    name: str
+    action: Action
+    pause: GateFunction | None = None
+    prompt: str | None = None
+    concurrency: int | None = None
+    call: AsyncFunction | None = field(init=False, repr=False, compare=False)
+    takes_context: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.action, Map):
+            fn = None
+        else:
+            fn = self.action.fn if isinstance(self.action, Join) else self.action
+        # A signature is slow to read, so it is read here and not at each visit.
+        call = off_the_loop(fn) if callable(fn) else None
+        object.__setattr__(self, "call", call)
+        object.__setattr__(self, "takes_context", callable(fn) and takes_context(fn, 1))
+
+    @property
+    def kind(self) -> NodeKind:
+        """What sort of action the node runs."""
+        if isinstance(self.action, Map):
+            return "map"
+        return "join" if isinstance(self.action, Join) else "function"
+
+
+@dataclass(frozen=True, slots=True)
+class RouteSpec:
+    """The route that leaves a node.
+
+    Attributes:
+        fn: Chooses labels from the state.
+        targets: The node of each label.
+        max_loops: How often the route may go back; None only where no cycle needs it.
+        on_exhausted: Where it goes then; None raises `FlowLoopExceeded`.
+    """
+
+    fn: RouteFunction
+    targets: Mapping[str, str]
+    max_loops: int | None = None
+    on_exhausted: str | None = None
+
+    @property
+    def successors(self) -> tuple[str, ...]:
+        """Every node that the route can lead to, each once."""
+        extra = () if self.on_exhausted is None else (self.on_exhausted,)
+        return tuple(dict.fromkeys((*self.targets.values(), *extra)))
+
+
+@dataclass(frozen=True)
+class FlowGraph(Generic[StateT_co]):
+    """A flow that passed validation.
+
+    Implements: "Building and validating".
+
+    Attributes:
+        name: The flow's name.
+        version: The flow's version, for checkpoints.
+        state: The pydantic model of the state.
+        schema: The state's fields and merge rules.
+        nodes: The nodes by name, in the order in which they were added.
+        start: Where a run begins.
+        ends: The nodes that end their branch.
+        edges: The static successors by node.
+        routes: The routes by node.
+        warnings: What is allowed but looks like a mistake.
+    """
+
+    name: str
+    version: str
+    state: type[StateT_co]
+    schema: StateSchema
+    nodes: Mapping[str, NodeSpec]
+    start: str
+    ends: frozenset[str]
+    edges: Mapping[str, tuple[str, ...]]
+    routes: Mapping[str, RouteSpec]
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+
+    @cached_property
+    def joins(self) -> frozenset[str]:
+        """The nodes that wait until nothing else is left."""
+        return frozenset(name for name, node in self.nodes.items() if node.kind == "join")
+
+    @cached_property
+    def gates(self) -> frozenset[str]:
+        """The nodes that ask before they run."""
+        return frozenset(name for name, node in self.nodes.items() if node.pause is not None)
+
+    @cached_property
+    def digest(self) -> str:
+        """A SHA-256 over what the graph does; a checkpoint resumes only under the same one."""
+        from accord.flow._digest import graph_digest
+
+        return graph_digest(self)
+
+    def successors(self, node: str) -> tuple[str, ...]:
+        """Return every node that can follow `node`, each once."""
+        route = self.routes.get(node)
+        return self.edges.get(node, ()) if route is None else route.successors
