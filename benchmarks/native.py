@@ -82,13 +82,11 @@ def _timed(make: Callable[[], Coroutine[Any, Any, object]], times: int) -> float
 async def _bare(supersteps: list[int]) -> None:
     state = Small()
     for width in supersteps:
-        if width == 1:
-            updates = [await _touch(state)]
-        else:
-            updates = [u or {} for u in await asyncio.gather(*(_idle(state) for _ in range(width)))]
         values = dict(state)
-        for update in updates:
-            values.update(update)
+        if width == 1:
+            values.update(await _touch(state))
+        else:
+            await asyncio.gather(*(_idle(state) for _ in range(width)))
         state = Small.model_validate(values)
 
 

@@ -48,4 +48,4 @@ def test_every_public_name_can_be_imported(name: str) -> None:
 
 def test_a_name_that_accord_lacks_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="'accord' has no attribute 'nope'"):
-        accord.nope  # type: ignore[attr-defined] # noqa: B018 - the mistake
+        accord.nope  # noqa: B018 - the mistake

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,6 +23,10 @@ class RunsTools(Protocol):
 
     async def run_spec(self, spec: CallSpec, ctx: ToolContext) -> ToolResult:
         """Run one tool call under `ctx`."""
+        ...
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], ctx: ToolContext) -> Any:
+        """Run one tool call under `ctx` and return its value; a failure raises."""
         ...
 
 
@@ -97,10 +102,7 @@ class ToolContext:
             ApprovalDenied: If the call needed an approval and was denied.
             ApprovalPending: If the call needs an approval that is not decided yet.
         """
-        from accord.tools import CallSpec
-
-        result = await self.executor.run_spec(CallSpec(tool, arguments), self)
-        return result.unwrap()
+        return await self.executor.call(tool, arguments, self)
 
 
 _current: ContextVar[ToolContext] = ContextVar("accord_current_context")

@@ -58,7 +58,7 @@ class Engine(Protocol):
         """Return a checkpoint as sealed JSON text for any storage."""
         ...
 
-    def load_checkpoint(self, flow: Flow | FlowGraph, text: str) -> FlowCheckpoint:
+    def load_checkpoint(self, flow: Flow[StateT] | FlowGraph[StateT], text: str) -> FlowCheckpoint:
         """Read a dumped checkpoint; its seal and its graph are checked first."""
         ...
 

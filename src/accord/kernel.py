@@ -33,7 +33,7 @@ from accord.flow.checkpoint import (
     seal_pause,
     verify_checkpoint,
 )
-from accord.flow.graph import NodeSpec, RouteSpec
+from accord.flow.graph import NodeSpec, RouteSpec, StateT
 from accord.flow.result import result_of
 from accord.flow.state import MergeRule, StateSchema
 from accord.seal import SealKeys, canonical_text, decode, encode, reachable_models
@@ -59,6 +59,7 @@ __all__ = [
     "RunOptions",
     "SealKeys",
     "StateSchema",
+    "StateT",
     "Step",
     "Updates",
     "Visit",

@@ -150,14 +150,15 @@ class FlowRunner:
         """
         return sealed.dump_checkpoint(checkpoint, self._options.keys)
 
-    def load_checkpoint(self, flow: Flow | FlowGraph, text: str) -> FlowCheckpoint:
+    def load_checkpoint(self, flow: Flow[StateT] | FlowGraph[StateT], text: str) -> FlowCheckpoint:
         """Read a dumped checkpoint; its seal and its graph are checked first.
 
         Raises:
             FlowError: If the text was changed, or is another key's or another graph's.
         """
+        graph = as_graph(flow)
         registry = self._options.executor.registry
-        return sealed.load_checkpoint(as_graph(flow), text, self._options.keys, registry)
+        return sealed.load_checkpoint(graph, text, self._options.keys, registry)
 
     async def _drive(
         self, graph: FlowGraph[StateT], run: Run, position: Position, *, first: bool

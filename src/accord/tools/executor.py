@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -67,6 +68,21 @@ class Executor:
         result = await self._approve_and_run(tool, arguments, call_id, ctx)
         ctx.scope.record(tool.name, arguments, result)
         return result
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], ctx: ToolContext) -> Any:
+        """Run one tool call and return its value, as `ctx.call` does.
+
+        Args:
+            tool: The tool's name in the registry.
+            arguments: The arguments by name.
+            ctx: Where the call is made.
+
+        Raises:
+            ToolError: If the tool is unknown, its arguments do not fit, or it failed.
+            ApprovalDenied: If the call needed an approval and was denied.
+            ApprovalPending: If the call needs an approval that is not decided yet.
+        """
+        return (await self.run_spec(CallSpec(tool, arguments), ctx)).unwrap()
 
     async def _approve_and_run(
         self, tool: Tool, arguments: BaseModel, call_id: str, ctx: ToolContext
