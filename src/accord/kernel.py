@@ -23,7 +23,15 @@ from accord.flow._loop import VisitDriver, supersteps
 from accord.flow._nodes import Failed, Finished, Outcome, Paused, Visit, run_visit
 from accord.flow._options import RunOptions, as_graph, start_position
 from accord.flow._position import OpenSuperstep, Position, Step, Updates
-from accord.flow._resume import check_answer, check_unspent, spend, spend_answer, take_answer
+from accord.flow._resume import (
+    check_answer,
+    check_unspent,
+    is_spent,
+    spend,
+    spend_answer,
+    take_answer,
+    without_answers,
+)
 from accord.flow._run import Run
 from accord.flow._step import Exit, advance, check_steps, leave, ready_nodes
 from accord.flow.checkpoint import (
@@ -77,6 +85,7 @@ __all__ = [
     "dump_checkpoint",
     "encode",
     "gate_request",
+    "is_spent",
     "leave",
     "leg",
     "load_checkpoint",
@@ -98,4 +107,5 @@ __all__ = [
     "supersteps",
     "take_answer",
     "verify_checkpoint",
+    "without_answers",
 ]

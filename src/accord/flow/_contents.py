@@ -67,24 +67,25 @@ def contents(draft: Draft[Any], schema: StateSchema | Problem) -> Iterator[Probl
 
 def warnings(draft: Draft[Any], schema: StateSchema) -> Iterator[str]:
     """Find what is allowed but looks like a mistake, by kind and then by node name."""
-    for name, spec in sorted(draft.nodes.items()):
-        action = spec.action
+    names = sorted(draft.nodes)
+    for name in names:
+        action = draft.nodes[name].action
         if isinstance(action, Map) and schema.rules[action.into] == Merge.replace:
             yield (
                 f"node {name!r} maps into {action.into!r}, whose rule is replace, so two items "
                 "with different values conflict; annotate the field with Merge.append or "
                 "Merge.keyed"
             )
-    for name, (route, *_) in sorted(draft.routes.items()):
-        if route.max_loops is not None and route.on_exhausted is None:
+    for name in sorted(draft.routes):
+        if any(r.max_loops is not None and r.on_exhausted is None for r in draft.routes[name]):
             yield (
                 f"node {name!r} has a route with max_loops and no on_exhausted, so the run fails "
                 "when the loop is spent; name the node to go to then"
             )
     if schema.model.__module__ == "__main__":
         yield _unfindable("the state model", schema.model)
-    for name, spec in sorted(draft.nodes.items()):
-        for fn in _functions(spec, draft.routes.get(name, ())):
+    for name in names:
+        for fn in _functions(draft.nodes[name], draft.routes.get(name, ())):
             if qualified_name(fn).startswith("__main__:"):
                 yield _unfindable(f"a function of node {name!r}", fn)
 

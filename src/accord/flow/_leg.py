@@ -31,7 +31,7 @@ def leg(run: Run, position: Position, *, first: bool) -> Iterator[None]:
     run.report("flow.started")
     try:
         yield
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, GeneratorExit):  # the latter where an engine owns the loop
         _report_end(run, position, "cancelled")
         raise
     except FlowError as error:

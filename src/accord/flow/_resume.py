@@ -12,7 +12,7 @@ from accord.approval import (
     settle,
     spent_approvals,
 )
-from accord.errors import FlowError
+from accord.errors import ApprovalAlreadyDecided, FlowError
 from accord.flow._gates import apply_edits
 from accord.flow._journal import Answer
 from accord.flow._position import OpenSuperstep, Position
@@ -123,3 +123,40 @@ async def check_unspent(run: Run, request: ApprovalRequest, decision: ApprovalDe
     """
     spent_approvals.check(request.id)
     await check_settle(request, decision, *run.stores)
+
+
+async def is_spent(run: Run, request: ApprovalRequest) -> bool:
+    """Tell whether an approval is used up, in this process's memory or in a store.
+
+    Implements: "Once".
+
+    Raises:
+        ConfigError: If a store cannot be used.
+    """
+    try:
+        spent_approvals.check(request.id)
+    except ApprovalAlreadyDecided:
+        return True
+    records = [await store.get(request.id) for store in run.stores]
+    return any(record is not None and record.status == "consumed" for record in records)
+
+
+def without_answers(position: Position) -> Position:
+    """Return the position from which a crashed leg goes on, or one whose answer was lost.
+
+    Implements: "Once".
+
+    What finished before the pause is kept; answers are not, because they are used up. So every
+    question that waited asks anew.
+
+    Args:
+        position: A paused or an answered position; left as it is.
+    """
+    recovered = position.copy()
+    recovered.pending = ()
+    recovered.status = "running"
+    if recovered.opened is not None:
+        recovered.opened.answers = {}
+        if not recovered.opened.entered:
+            recovered.opened.gates = {}
+    return recovered

@@ -13,7 +13,6 @@ from accord.flow.actions import Join
 
 if TYPE_CHECKING:
     from accord.flow._draft import Draft
-    from accord.flow.graph import RouteSpec
     from accord.flow.state import StateSchema
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -77,23 +76,21 @@ def _place(problem: Problem) -> tuple[str, str]:
     return problem.node or "", problem.message
 
 
-def _links(draft: Draft[Any], *, bounded: bool = True) -> dict[str, list[str]]:
-    """Collect the existing successors of every node; routes with `max_loops` where `bounded`."""
-    links: dict[str, set[object]] = {node: set() for node in draft.nodes}
-    for node, targets in draft.edges.items():
-        links.get(node, set()).update(targets)
-    for node, routes in draft.routes.items():
-        for route in routes:
+def _links(draft: Draft[Any], *, bounded: bool = True) -> Links:
+    """Collect the existing successors of each node; routes with `max_loops` only if `bounded`."""
+    links: dict[str, tuple[str, ...]] = {}
+    for node in draft.nodes:
+        targets: set[str | None] = {*draft.edges.get(node, ())}
+        for route in draft.routes.get(node, ()):
             if bounded or route.max_loops is None:
-                links.get(node, set()).update(_led_to(route))
-    nodes = draft.nodes
-    return {node: sorted(nodes.keys() & targets) for node, targets in links.items()}
+                targets.update(map(_text, (*route.targets.values(), route.on_exhausted)))
+        # Sorted, so that a cycle reads the same however the flow was built.
+        links[node] = (*sorted(draft.nodes.keys() & targets),)
+    return links
 
 
-def _led_to(route: RouteSpec) -> Iterator[str]:
-    for target in (*route.targets.values(), route.on_exhausted):
-        if isinstance(target, str):
-            yield target
+def _text(target: object) -> str | None:
+    return target if isinstance(target, str) else None
 
 
 def _names(draft: Draft[Any]) -> Iterator[Problem]:

@@ -30,6 +30,7 @@ def cycles(links: Links) -> Iterator[list[str]]:
 
     It is the shortest cycle through the group's first node by name, which begins it.
     """
+    links = _without_tails(links)
     predecessors = reversed_links(links)
     settled: set[str] = set()
     # Kosaraju: against the links, the last finished first, a walk stays within its own group.
@@ -50,6 +51,24 @@ def _spread(start: str, links: Links, barred: Collection[str]) -> set[str]:
                 found.add(target)
                 waiting.append(target)
     return found
+
+
+def _without_tails(links: Links) -> Links:
+    """Drop, again and again, the nodes that nothing leads to; without cycles, none is left."""
+    arrivals = dict.fromkeys(links, 0)
+    for targets in links.values():
+        for target in targets:
+            arrivals[target] += 1
+    bare = [node for node, count in arrivals.items() if not count]
+    while bare:
+        node = bare.pop()
+        del arrivals[node]
+        for target in links[node]:
+            arrivals[target] -= 1
+            if not arrivals[target]:
+                bare.append(target)
+    # What is left leads only to what is left: a node goes no sooner than those that lead to it.
+    return {node: links[node] for node in arrivals}
 
 
 def _by_finish(links: Links) -> list[str]:

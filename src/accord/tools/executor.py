@@ -124,7 +124,11 @@ class Executor:
             failure = ToolError(
                 f"tool {tool.name!r} failed: {type(error).__name__}: {error}", tool=tool.name
             )
-            _report(ctx, "tool.failed", {"tool": tool.name, "error_kind": type(error).__name__})
+            _report(
+                ctx,
+                "tool.failed",
+                {"tool": tool.name, "call_id": call_id, "error_kind": type(error).__name__},
+            )
             return ToolResult.failure(failure, cause=error)
         _report(ctx, "tool.finished", {"tool": tool.name, "call_id": call_id})
         return ToolResult(value=value)

@@ -1,0 +1,1 @@
+"""Flows that the demo and the scenarios run."""
