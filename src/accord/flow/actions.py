@@ -47,7 +47,7 @@ class Join:
     Implements: "Joins".
 
     Attributes:
-        sources: The predecessors that it joins.
+        sources: The predecessors that it joins; a single name counts as one.
         fn: A node function to run then, or None.
     """
 
@@ -55,7 +55,7 @@ class Join:
     fn: NodeFunction | None
 
     def __init__(self, sources: Sequence[str], fn: NodeFunction | None = None) -> None:
-        object.__setattr__(self, "sources", tuple(sources))
+        object.__setattr__(self, "sources", _names(sources))
         object.__setattr__(self, "fn", fn)
 
 
@@ -67,7 +67,7 @@ class Route:
 
     Attributes:
         fn: Takes the state and returns one label or a list of labels.
-        targets: The node of each label.
+        targets: The node of each label; a name alone is its own label.
     """
 
     fn: RouteFunction
@@ -75,11 +75,16 @@ class Route:
 
     def __init__(self, fn: RouteFunction, targets: Sequence[str] | Mapping[str, str]) -> None:
         object.__setattr__(self, "fn", fn)
-        labels = targets if isinstance(targets, Mapping) else {name: name for name in targets}
+        labels = targets if isinstance(targets, Mapping) else {n: n for n in _names(targets)}
         object.__setattr__(self, "targets", dict(labels))
 
 
 Action = NodeFunction | Map | Join
+
+
+def _names(names: Sequence[str]) -> tuple[str, ...]:
+    # A text is a sequence of texts too, and its letters are never what was meant.
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def node_prompt(ctx: ToolContext) -> str | None:

@@ -1,0 +1,133 @@
+"""LangGraph as an engine of Accord."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel
+
+from accord import Flow, FlowCheckpoint, FlowGraph, FlowResult
+from accord.kernel import RunOptions, as_graph, dump_checkpoint
+from accord_langgraph.compile import check_durable, compile_graph
+from accord_langgraph.compiled import ENGINE, CompiledFlow
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.store.base import BaseStore
+
+    from accord import ApprovalDecision, ApprovalPort, EventSink, Executor, Model
+
+StateT = TypeVar("StateT", bound=BaseModel)
+
+_COMPILED_FLOWS = 128
+
+
+class LangGraphEngine:
+    """Runs flows on LangGraph, one thread a run.
+
+    Implements: "Running".
+
+    Args:
+        executor: Runs tool and model calls.
+        approval: The port that pause gates ask; the executor's by default.
+        sink: Where events go; the executor's by default.
+        max_steps: How many supersteps a run may take.
+        concurrency: How many nodes of a superstep run at once; None sets no cap.
+        model: What nodes get from `node_model`.
+        checkpoint_key: One key or several (16 bytes or more each) that seal checkpoints; default:
+            the environment's `ACCORD_CHECKPOINT_KEY`, else a random key of this process.
+        checkpointer: Where LangGraph keeps the threads; by default in memory, until they end.
+        store: The LangGraph store that node functions can use.
+
+    Raises:
+        ConfigError: If an option is out of range, or the checkpointer outlives the process and
+            the key does not.
+    """
+
+    name: ClassVar[str] = ENGINE
+
+    def __init__(
+        self,
+        executor: Executor,
+        *,
+        approval: ApprovalPort | None = None,
+        sink: EventSink | None = None,
+        max_steps: int = 100,
+        concurrency: int | None = None,
+        model: Model | None = None,
+        checkpoint_key: bytes | Sequence[bytes] | None = None,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
+        store: BaseStore | None = None,
+    ) -> None:
+        self._options = RunOptions.of(
+            executor,
+            approval=approval,
+            sink=sink,
+            max_steps=max_steps,
+            concurrency=concurrency,
+            model=model,
+            checkpoint_key=checkpoint_key,
+        )
+        check_durable(checkpointer, self._options)
+        self._checkpointer = checkpointer
+        self._store = store
+        # Shared by all flows, so that a flow compiled again finds the threads of its paused runs.
+        self._own_saver = InMemorySaver()
+        self._compiled: OrderedDict[int, CompiledFlow[Any]] = OrderedDict()
+
+    def compiled(self, flow: Flow[StateT] | FlowGraph[StateT]) -> CompiledFlow[StateT]:
+        """Return the compiled form of a flow, made at its first use.
+
+        Raises:
+            FlowDefinitionError: If the flow has problems.
+        """
+        graph = as_graph(flow)
+        # A compiled flow holds its graph, so the identity is not given to another one meanwhile.
+        found = self._compiled.get(id(graph))
+        if found is None:
+            found = compile_graph(
+                graph, self._options, self._checkpointer, self._store, self._own_saver
+            )
+            self._compiled[id(graph)] = found
+            if len(self._compiled) > _COMPILED_FLOWS:
+                self._compiled.popitem(last=False)
+        self._compiled.move_to_end(id(graph))
+        return cast("CompiledFlow[StateT]", found)
+
+    async def run(
+        self,
+        flow: Flow[StateT] | FlowGraph[StateT],
+        input: Mapping[str, object] | BaseModel,  # noqa: A002 - the word of every engine
+        *,
+        run_id: str | None = None,
+    ) -> FlowResult[StateT]:
+        """Run a flow until it is done, paused or denied; see `CompiledFlow.run`."""
+        return await self.compiled(flow).run(input, run_id=run_id)
+
+    async def resume(
+        self,
+        flow: Flow[StateT] | FlowGraph[StateT],
+        checkpoint: FlowCheckpoint,
+        decision: ApprovalDecision,
+    ) -> FlowResult[StateT]:
+        """Answer the first pending approval of a paused run; see `CompiledFlow.resume`."""
+        return await self.compiled(flow).resume(checkpoint, decision)
+
+    def dump_checkpoint(self, checkpoint: FlowCheckpoint) -> str:
+        """Return a checkpoint as sealed JSON text for any storage.
+
+        Raises:
+            FlowError: If the checkpoint was changed or is another key's.
+        """
+        return dump_checkpoint(checkpoint, self._options.keys)
+
+    def load_checkpoint(self, flow: Flow[StateT] | FlowGraph[StateT], text: str) -> FlowCheckpoint:
+        """Read a dumped checkpoint; its seal and its graph are checked first.
+
+        Raises:
+            FlowError: If the text was changed, or is another key's or another graph's.
+        """
+        return self.compiled(flow).load_checkpoint(text)
