@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from accord import ApprovalDecision, FlowError, FlowGraph, FlowLoopExceeded
-from accord.kernel import OpenSuperstep, Position
+from accord.kernel import Exit, OpenSuperstep, Position, Progress
 
 POSITION = "aa_position"
 """The name of the channel that holds the position."""
@@ -109,7 +109,9 @@ def problem_of(event: PositionEvent) -> FlowError:
 def _answered(kept: KeptPosition, event: PositionEvent) -> KeptPosition:
     node, decision = event["gate"], event["decision"]
     if not decision["approved"]:
-        return {**kept, "status": "denied", "denied_at": node, "gates": {}}
+        progress = _progress(kept)
+        progress.deny(node)
+        return _kept(kept, progress, gates={})
     return {
         **kept,
         "gates": {**kept["gates"], node: decision},
@@ -118,26 +120,40 @@ def _answered(kept: KeptPosition, event: PositionEvent) -> KeptPosition:
 
 
 def _stepped(kept: KeptPosition, finished: Sequence[PositionEvent]) -> KeptPosition:
-    frontier = set(kept["frontier"])
-    frontier.difference_update(event["node"] for event in finished)
-    visits, loops = dict(kept["visits"]), dict(kept["loops"])
-    fields_set = set(kept["fields_set"])
-    for event in finished:
-        node = event["node"]
-        frontier.update(event["targets"])
-        visits[node] = visits.get(node, 0) + 1
-        if event["looped"]:
-            loops[node] = loops.get(node, 0) + 1
-        fields_set.update(event["fields"])
+    progress = _progress(kept)
+    progress.finish(
+        {event["node"]: Exit(tuple(event["targets"]), event["looped"]) for event in finished}
+    )
+    written = {field for event in finished for field in event["fields"]}
+    return _kept(
+        {**kept, "fields_set": sorted({*kept["fields_set"], *written})}, progress, gates={}
+    )
+
+
+def _progress(kept: KeptPosition) -> Progress:
+    status = kept["status"]
+    return Progress(
+        frontier=frozenset(kept["frontier"]),
+        visits=dict(kept["visits"]),
+        loops=dict(kept["loops"]),
+        steps=kept["steps"],
+        status="denied" if status == "denied" else "done" if status == "done" else "running",
+        denied_at=kept["denied_at"],
+    )
+
+
+def _kept(
+    kept: KeptPosition, progress: Progress, *, gates: dict[str, dict[str, Any]]
+) -> KeptPosition:
     return {
         **kept,
-        "frontier": sorted(frontier),
-        "visits": visits,
-        "loops": loops,
-        "steps": kept["steps"] + 1,
-        "status": "running" if frontier else "done",
-        "gates": {},
-        "fields_set": sorted(fields_set),
+        "frontier": sorted(progress.frontier),
+        "visits": progress.visits,
+        "loops": progress.loops,
+        "steps": progress.steps,
+        "status": progress.status,
+        "denied_at": progress.denied_at,
+        "gates": gates,
     }
 
 
@@ -159,15 +175,15 @@ def core_position(graph: FlowGraph, kept: KeptPosition, values: Mapping[str, obj
     Raises:
         FlowError: If the state model refuses the values.
     """
-    status = kept["status"]
+    progress = _progress(kept)
     gates = gate_decisions(kept)
     return Position(
         state=graph.schema.restore(values, kept["fields_set"]),
-        frontier=frozenset(kept["frontier"]),
-        visits=dict(kept["visits"]),
-        loops=dict(kept["loops"]),
-        steps=kept["steps"],
-        status="denied" if status == "denied" else "done" if status == "done" else "running",
-        denied_at=kept["denied_at"],
+        frontier=progress.frontier,
+        visits=progress.visits,
+        loops=progress.loops,
+        steps=progress.steps,
+        status=progress.status,
+        denied_at=progress.denied_at,
         opened=OpenSuperstep(gates=gates) if gates else None,
     )

@@ -22,7 +22,7 @@ from accord.flow._leg import leg
 from accord.flow._loop import VisitDriver, supersteps
 from accord.flow._nodes import Failed, Finished, Outcome, Paused, Visit, run_visit
 from accord.flow._options import RunOptions, as_graph, start_position
-from accord.flow._position import OpenSuperstep, Position, Step, Updates
+from accord.flow._position import Exit, OpenSuperstep, Position, Progress, Step, Updates
 from accord.flow._resume import (
     check_answer,
     check_unspent,
@@ -33,7 +33,7 @@ from accord.flow._resume import (
     without_answers,
 )
 from accord.flow._run import Run
-from accord.flow._step import Exit, advance, check_steps, leave, ready_nodes
+from accord.flow._step import advance, check_steps, leave, ready_nodes
 from accord.flow.checkpoint import (
     dump_checkpoint,
     load_checkpoint,
@@ -62,6 +62,7 @@ __all__ = [
     "Outcome",
     "Paused",
     "Position",
+    "Progress",
     "RouteSpec",
     "Run",
     "RunOptions",

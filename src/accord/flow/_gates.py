@@ -123,8 +123,7 @@ async def pass_gates(run: Run, position: Position) -> bool:
                 )
                 return False
         if not opened.gates[node].approved:
-            position.status = "denied"
-            position.denied_at = node
+            position.deny(node)
             position.opened = None
             return False
     position.state = apply_edits(graph, position.state, opened.gates)

@@ -19,20 +19,29 @@ Updates = tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Exit:
+    """Where a finished visit leads.
+
+    Attributes:
+        targets: The nodes that follow.
+        looped: Whether the route went back, which counts one loop.
+    """
+
+    targets: tuple[str, ...]
+    looped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """What one superstep changed; made by `advance`, applied by `Position.apply`.
+    """What one superstep changes; made by `advance`, applied by `Position.apply`.
 
     Attributes:
         state: The merged state.
-        visited: The nodes that ran, in update order.
-        frontier: The nodes that wait next.
-        looped: The nodes whose route went back, once each.
+        exits: Where each node that ran leads, in update order.
     """
 
     state: BaseModel
-    visited: tuple[str, ...]
-    frontier: frozenset[str]
-    looped: tuple[str, ...] = ()
+    exits: Mapping[str, Exit]
 
 
 @dataclass(slots=True)
@@ -67,8 +76,52 @@ class OpenSuperstep:
         )
 
 
-@dataclass(slots=True)
-class Position:
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """How far a run has come, apart from its state.
+
+    Implements: "Position".
+
+    Attributes:
+        frontier: The nodes that wait to run.
+        visits: How often each node finished.
+        loops: How often each route went back.
+        steps: How many supersteps finished.
+        status: Whether the run goes on, waits, was denied or is done.
+        denied_at: The gate that was denied, if one was.
+    """
+
+    frontier: frozenset[str]
+    visits: dict[str, int] = field(default_factory=dict)
+    loops: dict[str, int] = field(default_factory=dict)
+    steps: int = 0
+    status: Status = "running"
+    denied_at: str | None = None
+
+    def finish(self, exits: Mapping[str, Exit]) -> None:
+        """Count a finished superstep and lead on from it.
+
+        Args:
+            exits: Where each node that ran leads.
+        """
+        frontier = self.frontier.difference(exits)
+        for node, leads in exits.items():
+            frontier = frontier.union(leads.targets)
+            self.visits[node] = self.visits.get(node, 0) + 1
+            if leads.looped:
+                self.loops[node] = self.loops.get(node, 0) + 1
+        self.frontier = frontier
+        self.steps += 1
+        self.status = "running" if frontier else "done"
+
+    def deny(self, node: str) -> None:
+        """End the run at the gate of `node`."""
+        self.status = "denied"
+        self.denied_at = node
+
+
+@dataclass(slots=True, kw_only=True)
+class Position(Progress):
     """Where a run stands between two durable points.
 
     Implements: "Position".
@@ -77,38 +130,21 @@ class Position:
 
     Attributes:
         state: The state that the next superstep reads.
-        frontier: The nodes that wait to run.
-        visits: How often each node finished.
-        loops: How often each route went back.
-        steps: How many supersteps finished.
-        status: Whether the run goes on, waits, was denied or is done.
-        denied_at: The gate that was denied, if one was.
-        pending: The open approvals of a paused run; the first one is settled by a resume.
+        pending: The open approvals of a paused run, each with its node; a resume settles the
+            first one.
         opened: The superstep that paused, if one did.
     """
 
     state: BaseModel
-    frontier: frozenset[str]
-    visits: dict[str, int] = field(default_factory=dict)
-    loops: dict[str, int] = field(default_factory=dict)
-    steps: int = 0
-    status: Status = "running"
-    denied_at: str | None = None
     pending: tuple[tuple[str, ApprovalRequest], ...] = ()
     opened: OpenSuperstep | None = None
 
     def apply(self, step: Step) -> None:
-        """Take over what a finished superstep changed."""
+        """Take over what a finished superstep changes."""
+        self.finish(step.exits)
         self.state = step.state
-        self.frontier = step.frontier
-        for node in step.visited:
-            self.visits[node] = self.visits.get(node, 0) + 1
-        for node in step.looped:
-            self.loops[node] = self.loops.get(node, 0) + 1
-        self.steps += 1
         self.opened = None
         self.pending = ()
-        self.status = "running" if step.frontier else "done"
 
     def copy(self) -> Position:
         """Return a copy that can go its own way; the state itself is shared, nobody writes it."""

@@ -7,31 +7,17 @@ flow's author is the only foreign code that runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from accord._invoke import inline
 from accord.errors import FlowError, FlowLoopExceeded
-from accord.flow._position import Step, Updates
+from accord.flow._position import Exit, Step, Updates
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from accord.flow._position import Position
     from accord.flow.graph import FlowGraph, RouteSpec
-
-
-@dataclass(frozen=True, slots=True)
-class Exit:
-    """Where a finished visit leads.
-
-    Attributes:
-        targets: The nodes that follow.
-        looped: Whether the route went back, which counts one loop.
-    """
-
-    targets: tuple[str, ...]
-    looped: bool = False
 
 
 def ready_nodes(graph: FlowGraph, frontier: Iterable[str]) -> tuple[str, ...]:
@@ -124,24 +110,15 @@ async def advance(graph: FlowGraph, position: Position, updates: Mapping[str, Up
     state = schema.apply_updates(
         position.state, [(node, update) for node in ready for update in updates[node]]
     )
-    targets = position.frontier.difference(ready)
-    looped: tuple[str, ...] = ()
+    exits: dict[str, Exit] = {}
     for node in ready:
-        if node in graph.routes:
-            own = (
-                state
-                if len(ready) == 1
-                else schema.apply_updates(
-                    position.state, [(node, update) for update in updates[node]]
-                )
-            )
-            chosen = await leave(graph, node, own, visits=position.visits, loops=position.loops)
-            targets = targets.union(chosen.targets)
-            if chosen.looped:
-                looped = (*looped, node)
+        if node not in graph.routes or len(ready) == 1:
+            own = state
         else:
-            targets = targets.union(graph.edges.get(node, ()))
-    return Step(state, ready, targets, looped)
+            own_writes = [(node, update) for update in updates[node]]
+            own = schema.apply_updates(position.state, own_writes)
+        exits[node] = await leave(graph, node, own, visits=position.visits, loops=position.loops)
+    return Step(state, exits)
 
 
 async def _pick(graph: FlowGraph, node: str, route: RouteSpec, state: BaseModel) -> tuple[str, ...]:
