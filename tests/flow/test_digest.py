@@ -185,35 +185,45 @@ def test_a_model_of_the_same_name_and_fields_has_the_same_digest() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"name": "flow2"},
-        {"state": Renamed},
-        {"state": variant(added=(int, 0))},
-        {"state": variant(steps=(list[int], []))},
-        {"state": variant(other=(list[Hit], []))},
-        {"state": variant(found=(Annotated[list[Hit], Merge.keyed(by="other")], []))},
-        {"first": other_work},
-        {"pause": other_payload},
-        {"pause": None},
-        {"mapping": Map("found", tool="search", into="found")},
-        {"mapping": Map("steps", tool="search", into="other")},
-        {"mapping": Map("steps", tool="find", into="found")},
-        {"mapping": Map("steps", tool_from="search", into="found")},
-        {"mapping": Map("steps", tool="search", into="found", args_from="with")},
-        {"mapping": Map("steps", tool="search", into="found", on_error="skip")},
-        {"join": Join(["map"], work)},
-        {"join": Join(["map", "spare"], other_work)},
-        {"join": Join(["map", "spare"])},
-        {"join": work},
-        {"extra_edges": (("first", "end"),)},
-        {"route_fn": other_pick},
-        {"targets": {"go": "end", "back": "first"}},
-        {"targets": {"on": "end", "back": "map"}},
-        {"max_loops": 3},
-        {"on_exhausted": None},
-        {"on_exhausted": "map"},
-        {"extra_node": "renamed"},
+        pytest.param({"name": "flow2"}, id="flow name"),
+        pytest.param({"state": Renamed}, id="model name"),
+        pytest.param({"state": variant(added=(int, 0))}, id="added field"),
+        pytest.param({"state": variant(steps=(list[int], []))}, id="field type"),
+        pytest.param({"state": variant(other=(list[Hit], []))}, id="field rule"),
+        pytest.param(
+            {"state": variant(found=(Annotated[list[Hit], Merge.keyed(by="other")], []))},
+            id="field rule option",
+        ),
+        pytest.param({"first": other_work}, id="action function"),
+        pytest.param({"pause": other_payload}, id="gate function"),
+        pytest.param({"pause": None}, id="no gate"),
+        pytest.param({"mapping": Map("found", tool="search", into="found")}, id="map over"),
+        pytest.param({"mapping": Map("steps", tool="search", into="other")}, id="map into"),
+        pytest.param({"mapping": Map("steps", tool="find", into="found")}, id="map tool"),
+        pytest.param(
+            {"mapping": Map("steps", tool_from="search", into="found")}, id="map tool_from"
+        ),
+        pytest.param(
+            {"mapping": Map("steps", tool="search", into="found", args_from="with")},
+            id="map args_from",
+        ),
+        pytest.param(
+            {"mapping": Map("steps", tool="search", into="found", on_error="skip")},
+            id="map on_error",
+        ),
+        pytest.param({"join": Join(["map"], work)}, id="join source"),
+        pytest.param({"join": Join(["map", "spare"], other_work)}, id="join function"),
+        pytest.param({"join": Join(["map", "spare"])}, id="no join function"),
+        pytest.param({"join": work}, id="function in place of the join"),
+        pytest.param({"extra_edges": (("first", "end"),)}, id="edge"),
+        pytest.param({"route_fn": other_pick}, id="route function"),
+        pytest.param({"targets": {"go": "end", "back": "first"}}, id="label"),
+        pytest.param({"targets": {"on": "end", "back": "map"}}, id="target"),
+        pytest.param({"max_loops": 3}, id="max_loops"),
+        pytest.param({"on_exhausted": None}, id="no on_exhausted"),
+        pytest.param({"on_exhausted": "map"}, id="on_exhausted"),
+        pytest.param({"extra_node": "renamed"}, id="node name"),
     ],
-    ids=repr,
 )
 def test_what_the_graph_does_changes_the_digest(change: dict[str, Any]) -> None:
     assert digest(**change) != digest()
@@ -237,15 +247,14 @@ def test_start_and_ends_change_the_digest() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"version": "2"},
-        {"prompt": "Answer."},
-        {"concurrency": 4},
-        {"join": Join(["spare", "map", "map"], work)},
-        {"targets": {"back": "first", "on": "end"}},
-        {"extra_edges": (("map", "join"),)},
-        {"first": functools.partial(work)},
+        pytest.param({"version": "2"}, id="version"),
+        pytest.param({"prompt": "Answer."}, id="prompt"),
+        pytest.param({"concurrency": 4}, id="concurrency"),
+        pytest.param({"join": Join(["spare", "map", "map"], work)}, id="order of join sources"),
+        pytest.param({"targets": {"back": "first", "on": "end"}}, id="order of targets"),
+        pytest.param({"extra_edges": (("map", "join"),)}, id="edge given twice"),
+        pytest.param({"first": functools.partial(work)}, id="partial"),
     ],
-    ids=repr,
 )
 def test_what_the_graph_does_not_do_leaves_the_digest(change: dict[str, Any]) -> None:
     assert digest(**change) == digest()
@@ -342,15 +351,15 @@ def annotated(annotation: Any) -> str:
 @pytest.mark.parametrize(
     ("one", "same"),
     [
-        (Optional[int], int | None),  # noqa: UP045 - the older spelling is the point
-        (List[int], list[int]),  # noqa: UP006 - the older spelling is the point
-        (Union[int, str], Union[str, int]),  # noqa: UP007 - the older spelling is the point
-        (list[int | str], list[str | int]),
-        (Literal["a", 1, None], Literal[None, 1, "a"]),
-        (list[Annotated[int, AfterValidator(lambda v: v)]], list[int]),
-        (Annotated[int, Field(ge=1)], int),
+        # The older spellings are the point.
+        pytest.param(Optional[int], int | None, id="Optional"),  # noqa: UP045
+        pytest.param(List[int], list[int], id="List"),  # noqa: UP006
+        pytest.param(Union[int, str], Union[str, int], id="Union"),  # noqa: UP007
+        pytest.param(list[int | str], list[str | int], id="order of a union"),
+        pytest.param(Literal["a", 1, None], Literal[None, 1, "a"], id="order of a literal"),
+        pytest.param(list[Annotated[int, AfterValidator(lambda v: v)]], list[int], id="validator"),
+        pytest.param(Annotated[int, Field(ge=1)], int, id="constraint"),
     ],
-    ids=repr,
 )
 def test_annotations_that_mean_the_same_count_the_same(one: object, same: object) -> None:
     assert annotated(one) == annotated(same)

@@ -11,6 +11,7 @@ import math
 import re
 import reprlib
 from collections.abc import Callable
+from itertools import pairwise
 from types import NoneType
 from typing import Any, TypeAlias
 
@@ -26,9 +27,12 @@ _Form: TypeAlias = Callable[[Any, int], JsonValue]
 _MAX_DEPTH = 150
 _MAX_DIGITS = 600
 _INT_BOUND = 10**_MAX_DIGITS
-# JSON text would join two surrogates that stand apart in the value into one character.
-_BETWEEN_SURROGATES = re.compile(r"(?<=[\ud800-\udbff])(?=[\udc00-\udfff])")
-_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+# JSON text would join two surrogates that are two characters of the value into one.
+_JOINABLE = re.compile(r"[\ud800-\udbff](?=[\udc00-\udfff])")
+_JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+_SORTED_JSON = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+)
 
 
 def encode(value: object, path: str = "state") -> JsonValue:
@@ -71,19 +75,21 @@ def canonical_text(value: object, path: str = "state") -> str:
     return tree_text(encode(value, path))
 
 
-def tree_text(tree: JsonValue) -> str:
-    """Return a JSON tree as ASCII text with sorted keys and without spaces.
+def tree_text(tree: JsonValue, *, keeps_order: bool = False) -> str:
+    """Return a JSON tree as ASCII text without spaces.
 
     Implements: "Sealable state".
 
     Args:
         tree: What `encode` returned, or JSON values around it.
+        keeps_order: Whether the keys keep their order, for a dict that comes back from the text;
+            otherwise they are sorted, so that equal trees give equal texts.
 
     Raises:
         FlowError: With code `state-not-sealable` if it is no JSON or nested too deep.
     """
     try:
-        return _JSON.encode(tree)
+        return (_JSON if keeps_order else _SORTED_JSON).encode(tree)
     except (TypeError, ValueError, RecursionError) as error:
         raise _not_sealable("a JSON tree", f"{error}; encode its values first") from error
 
@@ -139,11 +145,12 @@ def _encode_float(value: float, _depth: int) -> JsonValue:
 def _encode_str(value: str, _depth: int = 0) -> JsonValue:
     if _is_plain(value):
         return value
-    return {"$str": [*_BETWEEN_SURROGATES.split(value)]}
+    cuts = [0, *(match.end() for match in _JOINABLE.finditer(value)), len(value)]
+    return {"$str": [value[start:end] for start, end in pairwise(cuts)]}
 
 
 def _is_plain(text: str) -> bool:
-    return text.isascii() or _BETWEEN_SURROGATES.search(text) is None
+    return text.isascii() or _JOINABLE.search(text) is None
 
 
 def _encode_list(value: list[object], depth: int) -> JsonValue:

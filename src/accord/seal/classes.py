@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, NewType, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, RootModel
 
@@ -19,10 +19,10 @@ def class_name(cls: type[BaseModel]) -> str:
 def reachable_models(*annotations: object) -> dict[str, type[BaseModel]]:
     """Collect the model classes that values of these annotations may hold.
 
-    They are reached through Annotated, unions, containers, type aliases, type variables, generic
-    models and the fields of models; their subclasses loaded so far belong to them. A bare
-    `BaseModel` or `RootModel` opens nothing. A name that two annotated classes share is left
-    out, because loading could not tell which one was sealed.
+    They are reached through Annotated, unions, containers, type aliases, new types, type
+    variables, generic models and the fields of models; their subclasses loaded so far belong to
+    them. A bare `BaseModel` or `RootModel` opens nothing. A name that two annotated classes share
+    is left out, because loading could not tell which one was sealed.
 
     Implements: "Storing checkpoints".
 
@@ -67,13 +67,13 @@ def _field_annotations(cls: type[BaseModel]) -> Iterable[object]:
 
 def _parts(annotation: object) -> Iterable[object]:
     origin = get_origin(annotation)
-    if origin is Literal:
-        return ()
     if origin is Annotated:
         return get_args(annotation)[:1]
     if origin is not None:
         return (origin, *get_args(annotation))
     if isinstance(annotation, TypeVar):
         return (annotation.__bound__, *annotation.__constraints__)
+    if isinstance(annotation, NewType):
+        return (annotation.__supertype__,)
     # By attribute, because TypeAliasType is in typing_extensions only before Python 3.12.
     return (getattr(annotation, "__value__", None),)

@@ -103,7 +103,7 @@ class SealKeys:
 def _checked_keys(given: object) -> list[bytes]:
     if isinstance(given, bytes):
         return [_checked(given, "checkpoint_key")]
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    if not isinstance(given, Sequence) or isinstance(given, str | bytearray | memoryview):
         raise ConfigError(
             f"checkpoint_key is {type(given).__name__}, not bytes or a list of bytes; {_HOW_TO}"
         )

@@ -1,13 +1,14 @@
-"""From the canonical form back to the value, without running any code of the value's classes."""
+"""From the canonical form back to the value; no validator of its classes runs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from types import NoneType
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 from pydantic import BaseModel, JsonValue, RootModel
+from pydantic.fields import ModelPrivateAttr
 from pydantic_core import PydanticUndefined
 
 from accord.errors import FlowError
@@ -150,29 +151,32 @@ def _decode_model(tree: _Tagged, classes: _Classes) -> BaseModel:
     if not {"$model", "fields", "set"} <= tree.keys() <= {"$model", "fields", "set", "extra"}:
         raise Refused("a $model has fields, set and at most extra")
     cls = classes[name]
-    fields = _attributes(tree["fields"], classes)
+    fields = _attributes(_decode(tree["fields"], classes))
     unknown = fields.keys() - cls.model_fields.keys()
     if unknown:
         raise Refused(f"the class {name!r} has no field {min(unknown)!r}")
     names = _decode(tree["set"], classes)
     if not isinstance(names, list):
         raise Refused("the set of a $model is a list of names")
-    extra = _attributes(tree["extra"], classes) if "extra" in tree else None
+    extra = _attributes(_decode(tree["extra"], classes)) if "extra" in tree else None
+    private = _private_defaults(cls, fields)
     state = {
         "__dict__": fields,
         "__pydantic_fields_set__": {_text(item) for item in names},
         "__pydantic_extra__": extra,
-        "__pydantic_private__": _private_defaults(cls, fields),
+        "__pydantic_private__": private,
     }
     # As unpickling does, and past an override in the class, which would be its own code.
     base: type[BaseModel] = RootModel if issubclass(cls, RootModel) else BaseModel
-    model = cls.__new__(cls)
+    model = base.__new__(cls)
     base.__setstate__(model, state)
+    if private is not None:
+        # The method of RootModel leaves them out.
+        object.__setattr__(model, "__pydantic_private__", private)
     return model
 
 
-def _attributes(tree: JsonValue, classes: _Classes) -> dict[str, object]:
-    attributes = _decode(tree, classes)
+def _attributes(attributes: object) -> dict[str, object]:
     if not isinstance(attributes, dict):
         raise Refused("the fields and the extra of a $model are dicts")
     return attributes
@@ -183,12 +187,20 @@ def _private_defaults(
 ) -> dict[str, object] | None:
     private: dict[str, object] = {}
     for name, attribute in cls.__private_attributes__.items():
-        default = attribute.get_default(
-            call_default_factory=True, validated_data={**fields, **private}
-        )
+        default = _private_default(attribute, {**fields, **private})
         if default is not PydanticUndefined:
             private[name] = default
     return private if cls.__private_attributes__ else None
+
+
+def _private_default(attribute: ModelPrivateAttr, known: dict[str, object]) -> object:
+    factory = attribute.default_factory
+    if factory is None:
+        return attribute.get_default()
+    # By attribute, because pydantic 2.12 has no private factories that take the fields.
+    if getattr(attribute, "default_factory_takes_validated_data", False):
+        return cast("Callable[[dict[str, Any]], object]", factory)(known)
+    return cast("Callable[[], object]", factory)()
 
 
 _TAGS: dict[str, Callable[[_Tagged, _Classes], object]] = {

@@ -29,7 +29,8 @@ def pack(purpose: str, body: JsonValue, keys: SealKeys) -> str:
     Raises:
         FlowError: With code `state-not-sealable` if the body is no JSON.
     """
-    text = tree_text(body)
+    # A dict is to come back in its order, which a node may iterate over.
+    text = tree_text(body, keeps_order=True)
     mac = keys.sign(purpose, text)
     return f'{{"accord":{FORMAT},"body":{text},"mac":"{mac}{_tail(purpose)}'
 
