@@ -50,6 +50,9 @@ class MergeRule:
                 "Merge.keyed(by=...) for items with a key, and no by for the other rules"
             )
 
+    def __str__(self) -> str:
+        return f"Merge.{self.kind}" + (f"(by={self.by!r})" if self.by else "")
+
 
 class Merge:
     """The merge rules by name, as in `rounds: Annotated[int, Merge.sum] = 0`.

@@ -134,6 +134,24 @@ class FlowGraph(Generic[StateT_co]):
 
         return graph_digest(self)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the graph as JSON values, for programs that show or store it.
+
+        Implements: "Building and validating".
+        """
+        from accord.flow._drawing import graph_data
+
+        return graph_data(self)
+
+    def to_mermaid(self) -> str:
+        """Return the graph as a Mermaid flowchart, with kinds, gates, labels and loops.
+
+        Implements: "Building and validating".
+        """
+        from accord.flow._drawing import mermaid_text
+
+        return mermaid_text(self)
+
     def successors(self, node: str) -> tuple[str, ...]:
         """Return every node that can follow `node`, each once."""
         route = self.routes.get(node)
