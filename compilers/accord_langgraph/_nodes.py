@@ -51,8 +51,9 @@ async def _visit(view: View, spec: NodeSpec) -> Writes:
     view.start(name)
     try:
         outcome = await run_visit(visit)
-    except BaseException:
+    except BaseException:  # cancelled, by the caller or by a sibling's failure
         view.end(name, None)
+        await view.close_questions(visit.asked)
         raise
     if isinstance(outcome, Failed):
         view.end(name, outcome)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Self
 
@@ -106,7 +106,7 @@ class View:
         else:
             await self._wait_for_all()
             await self._add_earlier_legs()
-        await self._close_questions()
+        await self.close_questions()
         raise self._located(self._first_failure() or self._joint_problem() or self._first_late())
 
     async def is_beside_a_pause(self) -> bool:
@@ -179,9 +179,10 @@ class View:
         while not self._ends.keys() >= set(nodes):
             await self._changed.wait()
 
-    async def _close_questions(self) -> None:
-        for request in self._questions():
-            await close(request, "the run failed", *self.run.stores)
+    async def close_questions(self, also: Sequence[ApprovalRequest] = ()) -> None:
+        """Close what the superstep asked, because it will not finish, and what it did `also`."""
+        for request in (*self._questions(), *also):
+            await close(request, "the superstep did not finish", *self.run.stores)
 
     def _questions(self) -> list[ApprovalRequest]:
         return [

@@ -68,8 +68,8 @@ def compile_flow(
 
     Raises:
         FlowDefinitionError: If the flow has problems.
-        ConfigError: If an option is out of range, or the checkpointer outlives the process and
-            the key does not.
+        ConfigError: If an option is out of range, the checkpointer outlives the process and the
+            key does not, or a name is one that LangGraph keeps to itself.
     """
     options = RunOptions.of(
         executor,
@@ -101,7 +101,13 @@ def compile_graph(
         if isinstance(checkpointer, BaseCheckpointSaver)
         else checkpointer
     )
-    compiled = state_graph(graph, options).compile(checkpointer=saver, store=store, name=graph.name)
+    builder = state_graph(graph, options)
+    try:
+        compiled = builder.compile(checkpointer=saver, store=store, name=graph.name)
+    except ValueError as error:
+        raise ConfigError(
+            f"LangGraph does not take the flow {graph.name!r}: {error}. Rename the field or node"
+        ) from error
     # Only the flow's own fields are shown where LangGraph shows the state.
     compiled.stream_channels = list(graph.schema.rules)
     if options.concurrency is not None:

@@ -164,14 +164,16 @@ class KeptAnswers:
 class VisitScope:
     """The `CallScope` of one visit: replays from its journal, then records into it."""
 
-    def __init__(self, call_id: str, journal: Journal, answers: Answers) -> None:
+    def __init__(
+        self, call_id: str, journal: Journal, answers: Answers, pending: list[ApprovalRequest]
+    ) -> None:
         self._call_id = call_id
         self._journal = journal
         self._answers = answers
         self._replays: defaultdict[str, deque[ToolResult]] = defaultdict(deque)
         for call in journal.calls:
             self._replays[call.key].append(call.result)
-        self.pending: list[ApprovalRequest] = []
+        self.pending = pending
 
     def next_call_id(self) -> str:
         """Return the next call id; the numbers go on over resumes."""

@@ -6,7 +6,8 @@ and what should outlive the process is kept by whoever drives it, between two yi
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -71,14 +72,12 @@ async def _visit_all(
     opened = position.opened
     finished = {} if opened is None else dict(opened.updates)
     visits = [_prepare(run, position, node) for node in ready if node not in finished]
-    if len(visits) == 1:  # no task for a lone node: its cost would show in every chain
-        outcomes: list[Outcome | None] = [await visit(visits[0])]
-    else:
-        outcomes = await run_in_order(
-            [partial(visit, each) for each in visits],
-            failed=lambda outcome: isinstance(outcome, Failed),
-            limit=run.concurrency,
-        )
+    try:
+        outcomes = await _side_by_side(run, visits, visit)
+    except asyncio.CancelledError:
+        asked = [request for each in visits for request in each.asked]
+        await _close_all(run, asked, "the run was cancelled")
+        raise
     paused: list[tuple[Visit, Paused]] = []
     failure: Failed | None = None
     for each, outcome in zip(visits, outcomes, strict=True):
@@ -89,13 +88,25 @@ async def _visit_all(
         elif isinstance(outcome, Failed) and failure is None:
             failure = outcome
     if failure is not None:
-        asked = [request for _, pause in paused for request in pause.requests]
-        await _close_all(run, [*asked, *failure.requests])
+        asked = [request for each in visits for request in each.asked]
+        await _close_all(run, asked, "the run failed")
         raise failure.error
     if not paused:
         return finished
     _pause(position, finished, paused)
     return None
+
+
+async def _side_by_side(
+    run: Run, visits: list[Visit], visit: VisitDriver
+) -> Sequence[Outcome | None]:
+    if len(visits) == 1:  # no task for a lone node: its cost would show in every chain
+        return [await visit(visits[0])]
+    return await run_in_order(
+        [partial(visit, each) for each in visits],
+        failed=lambda outcome: isinstance(outcome, Failed),
+        limit=run.concurrency,
+    )
 
 
 def _prepare(run: Run, position: Position, node: str) -> Visit:
@@ -127,6 +138,6 @@ def _pause(
     position.status = "paused"
 
 
-async def _close_all(run: Run, requests: list[ApprovalRequest]) -> None:
+async def _close_all(run: Run, requests: list[ApprovalRequest], reason: str) -> None:
     for request in requests:
-        await close(request, "the run failed", *run.stores)
+        await close(request, reason, *run.stores)

@@ -35,6 +35,7 @@ class Visit:
         approval: The decision of the node's gate, if it has one.
         journal: What earlier legs of this visit finished.
         answers: Where tool requests find their decisions.
+        asked: What the visit asks in this leg and nobody has decided yet.
     """
 
     run: Run
@@ -44,6 +45,7 @@ class Visit:
     approval: ApprovalDecision | None = None
     journal: Journal = field(default_factory=Journal)
     answers: Answers = field(default_factory=KeptAnswers)
+    asked: list[ApprovalRequest] = field(default_factory=list)
 
     @property
     def call_id(self) -> str:
@@ -99,7 +101,7 @@ async def run_visit(visit: Visit) -> Outcome:
         What came of it; only cancellation is raised.
     """
     run, node = visit.run, visit.node
-    scope = VisitScope(visit.call_id, visit.journal, visit.answers)
+    scope = VisitScope(visit.call_id, visit.journal, visit.answers, visit.asked)
     ctx = ToolContext(
         run_id=run.run_id,
         flow=run.graph.name,
