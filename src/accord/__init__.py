@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         ToolError,
     )
     from accord.events import Event, EventSink, MemorySink
-    from accord.flow.actions import Join, Map, Route, node_model, node_prompt
+    from accord.flow.actions import Call, Join, Map, Route, node_model, node_prompt
     from accord.flow.checkpoint import FlowCheckpoint
     from accord.flow.graph import FlowGraph
     from accord.flow.result import FlowResult
@@ -63,6 +63,7 @@ _HOMES = {
     "ApprovalRecord": "accord.approval",
     "ApprovalRequest": "accord.approval",
     "ApprovalStore": "accord.approval",
+    "Call": "accord.flow.actions",
     "CallSpec": "accord.tools",
     "CallableModel": "accord.models",
     "CallbackApproval": "accord.approval",
@@ -117,6 +118,7 @@ __all__ = [
     "ApprovalRecord",
     "ApprovalRequest",
     "ApprovalStore",
+    "Call",
     "CallSpec",
     "CallableModel",
     "CallbackApproval",

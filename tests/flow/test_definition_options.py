@@ -126,7 +126,7 @@ def test_an_action_and_a_gate_can_be_called() -> None:
         Problem(
             "a",
             "the action is 'search', which cannot be called",
-            "pass fn(state), fn(state, ctx), Map(...) or Join(...)",
+            "pass fn(state), fn(state, ctx), Call(...), Map(...) or Join(...)",
         ),
         Problem(
             "j",

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 import accord
 from accord import (
     ApprovalDecision,
+    Call,
     DeferredApproval,
     Executor,
     Flow,
@@ -97,6 +98,8 @@ async def run_plan(plan: Plan, engine_name: str) -> Ending:
 
 
 def _action(plan: Plan, node: PlannedNode) -> Any:
+    if node.kind == "call":
+        return Call("hit", args=lambda state: {"n": state.total}, into="hits")
     if node.kind == "map":
         return Map("jobs", tool="hit", into="hits", on_error="skip" if node.skips else "fail")
     act = _async_function(node) if node.is_async else _function(node)

@@ -66,9 +66,8 @@ def _forward_edges(draw: st.DrawFn, count: int) -> list[set[int]]:
 
 def _node(draw: st.DrawFn, names: tuple[str, ...], position: int, forward: set[int]) -> PlannedNode:
     targets = tuple(names[other] for other in sorted(forward))
-    kind = (
-        draw(st.sampled_from(["function", "function", "map", "join"])) if position else "function"
-    )
+    kinds = ["function", "function", "call", "map", "join"] if position else ["function", "call"]
+    kind = draw(st.sampled_from(kinds))
     shared: dict[str, Any] = {
         "name": names[position],
         "kind": kind,

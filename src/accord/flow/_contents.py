@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 from pydantic.errors import PydanticUndefinedAnnotation
 
-from accord.errors import ConfigError, Problem
+from accord.errors import ConfigError, FlowError, Problem
 from accord.flow._digest import qualified_name
-from accord.flow.actions import Join, Map
+from accord.flow.actions import Call, Join, Map
 from accord.flow.state import Merge, StateSchema
+from accord.seal import canonical_text
 
 if TYPE_CHECKING:
     from accord.flow._draft import Draft
@@ -99,7 +100,11 @@ def _unfindable(what: str, named: object) -> str:
 
 
 def _functions(spec: NodeSpec, routes: Collection[RouteSpec]) -> Iterator[object]:
-    action = spec.action.fn if isinstance(spec.action, Join) else spec.action
+    action: object = spec.action
+    if isinstance(action, Call):
+        action = action.args
+    elif isinstance(action, Join):
+        action = action.fn
     for fn in (action, spec.pause, *(route.fn for route in routes)):
         if callable(fn):
             yield fn
@@ -107,7 +112,9 @@ def _functions(spec: NodeSpec, routes: Collection[RouteSpec]) -> Iterator[object
 
 def _node(spec: NodeSpec, fields: Collection[str] | None) -> Iterator[Problem]:
     name, action, pause = spec.name, spec.action, _anything(spec.pause)
-    if isinstance(action, Map):
+    if isinstance(action, Call):
+        yield from _call(name, action, fields)
+    elif isinstance(action, Map):
         yield from _map(name, action, fields)
     elif isinstance(action, Join):
         if action.fn is not None and not callable(_anything(action.fn)):
@@ -120,7 +127,7 @@ def _node(spec: NodeSpec, fields: Collection[str] | None) -> Iterator[Problem]:
         yield Problem(
             name,
             f"the action is {action!r}, which cannot be called",
-            "pass fn(state), fn(state, ctx), Map(...) or Join(...)",
+            "pass fn(state), fn(state, ctx), Call(...), Map(...) or Join(...)",
         )
     if pause is not None and not callable(pause):
         yield Problem(
@@ -141,15 +148,38 @@ def _node(spec: NodeSpec, fields: Collection[str] | None) -> Iterator[Problem]:
             )
 
 
+def _call(name: str, action: Call, fields: Collection[str] | None) -> Iterator[Problem]:
+    yield from _field(name, "Call.into", action.into, fields)
+    if not _is_text(action.tool):
+        yield Problem(name, f"Call.tool is {action.tool!r}", "pass a text that is not empty")
+    args = _anything(action.args)
+    if not callable(args) and not isinstance(args, Mapping):
+        yield Problem(
+            name,
+            f"Call.args is {args!r}",
+            "pass the arguments by name, or a function of the state that returns them",
+        )
+    elif isinstance(args, Mapping):
+        try:
+            canonical_text(dict(args), "Call.args")
+        except FlowError as error:
+            # They count in the graph's digest, which has to be the same in every process.
+            yield Problem(name, str(error), "pass a function of the state that returns them")
+
+
+def _field(name: str, option: str, field: str, fields: Collection[str] | None) -> Iterator[Problem]:
+    # By repr, because the value may be anything that the author wrote.
+    if fields is not None and repr(field) not in map(repr, fields):
+        yield Problem(
+            name,
+            f"{option} is {field!r}, which is no field of the state",
+            f"use a field: {', '.join(sorted(fields)) or 'the state has none yet'}",
+        )
+
+
 def _map(name: str, action: Map, fields: Collection[str] | None) -> Iterator[Problem]:
-    for option, field in (("over", action.over), ("into", action.into)):
-        # By repr, because the value may be anything that the author wrote.
-        if fields is not None and repr(field) not in map(repr, fields):
-            yield Problem(
-                name,
-                f"Map.{option} is {field!r}, which is no field of the state",
-                f"use a field: {', '.join(sorted(fields)) or 'the state has none yet'}",
-            )
+    yield from _field(name, "Map.over", action.over, fields)
+    yield from _field(name, "Map.into", action.into, fields)
     if (action.tool is None) == (action.tool_from is None):
         yield Problem(
             name,

@@ -10,7 +10,8 @@ from enum import Enum
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Literal, Union, get_args, get_origin
 
-from accord.flow.actions import Join, Map
+from accord.flow.actions import Call, Join, Map
+from accord.seal import canonical_text
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -68,6 +69,10 @@ def _node(node: NodeSpec) -> JsonValue:
 
 def _action(node: NodeSpec) -> JsonValue:
     action = node.action
+    if isinstance(action, Call):
+        args = action.args
+        named = qualified_name(args) if callable(args) else canonical_text(dict(args), "args")
+        return {"tool": action.tool, "into": action.into, "args": named}
     if isinstance(action, Map):
         return {
             "over": action.over,

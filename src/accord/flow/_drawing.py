@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from accord.flow._digest import qualified_name
-from accord.flow.actions import Join, Map
+from accord.flow.actions import Call, Join, Map
 
 if TYPE_CHECKING:
     from accord.flow.graph import FlowGraph, NodeSpec, RouteSpec
 
-_SHAPES = {"function": ("[", "]"), "map": ("[[", "]]"), "join": ("{{", "}}")}
+_SHAPES = {"function": ("[", "]"), "call": ("[/", "/]"), "map": ("[[", "]]"), "join": ("{{", "}}")}
 
 
 def graph_data(graph: FlowGraph) -> dict[str, Any]:
@@ -36,8 +36,8 @@ def graph_data(graph: FlowGraph) -> dict[str, Any]:
 def mermaid_text(graph: FlowGraph) -> str:
     """Return the graph as a Mermaid flowchart.
 
-    A box is a function, a double box a Map, a hexagon a join. A gate says `pause`, the edge of a
-    route its labels, and a bounded route how often it may go back.
+    A box is a function, a slanted box a Call, a double box a Map, a hexagon a join. A gate says
+    `pause`, the edge of a route its labels, and a bounded route how often it may go back.
     """
     return "\n".join(("flowchart TB", *_mermaid_lines(graph), ""))
 
@@ -55,6 +55,9 @@ def _node_data(node: NodeSpec) -> dict[str, Any]:
 
 def _action_data(node: NodeSpec) -> dict[str, Any]:
     action = node.action
+    if isinstance(action, Call):
+        named = {"args_fn": qualified_name(action.args)} if callable(action.args) else {}
+        return {"tool": action.tool, "into": action.into, **named}
     if isinstance(action, Map):
         names = ("over", "tool", "tool_from", "into", "args_from", "on_error")
         return {name: getattr(action, name) for name in names}
@@ -91,6 +94,8 @@ def _mermaid_lines(graph: FlowGraph) -> Iterator[str]:
 def _captions(node: NodeSpec) -> Iterator[str]:
     yield node.name
     action = node.action
+    if isinstance(action, Call):
+        yield f"Call {_escaped(action.tool)}"
     if isinstance(action, Map):
         yield f"Map over {action.over}"
     if isinstance(action, Join):

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from accord._invoke import inline
 from accord.approval import ApprovalDecision, ApprovalPending, ApprovalRequest
 from accord.context import ToolContext, enter_context, leave_context
 from accord.errors import FlowError
 from accord.flow._journal import Answers, Journal, KeptAnswers, VisitScope
 from accord.flow._map import run_map
-from accord.flow.actions import Map
+from accord.flow.actions import Call, Map
+from accord.tools import CallSpec
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -180,6 +182,8 @@ def _node_error(visit: Visit, error: Exception) -> FlowError:
 
 async def _act(visit: Visit, ctx: ToolContext, scope: VisitScope) -> Updates:
     node = visit.node
+    if isinstance(node.action, Call):
+        return await _call_tool(visit, node.action, ctx)
     if isinstance(node.action, Map):
         return await run_map(visit, node.action, ctx, scope)
     if node.call is None:  # a join that only waits
@@ -195,3 +199,19 @@ async def _act(visit: Visit, ctx: ToolContext, scope: VisitScope) -> Updates:
             node=node.name,
         )
     return (update,)
+
+
+async def _call_tool(visit: Visit, action: Call, ctx: ToolContext) -> Updates:
+    arguments: object = action.args
+    if callable(action.args):
+        arguments = await inline(action.args, visit.state)
+    if not isinstance(arguments, Mapping):
+        raise FlowError(
+            f"the args of {visit.node.name!r} are {type(arguments).__name__}; a mapping of "
+            "argument names to values is needed",
+            flow=visit.run.graph.name,
+            node=visit.node.name,
+        )
+    spec = CallSpec(action.tool, arguments, call_id=f"{visit.call_id}:0")
+    result = await visit.run.executor.run_spec(spec, ctx)
+    return ({action.into: result.unwrap()},)

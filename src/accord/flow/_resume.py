@@ -76,9 +76,9 @@ async def take_answer(run: Run, position: Position, decision: ApprovalDecision) 
     answered = check_answer(run, position, decision)
     await spend(run, position, decision)
     for asker, other in position.pending[1:]:
-        # A Map item repeats its call id, so its record will be found again; a function's call
-        # gets a new id, so nobody would ever ask for this record again.
-        if run.graph.nodes[asker].kind != "map":
+        # A repeated call id finds its record again; a function's call gets a new id, so nobody
+        # would ever ask for this record again.
+        if not run.graph.nodes[asker].repeats_call_ids:
             await close(other, "superseded", *run.stores)
     return answered
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -13,6 +13,26 @@ if TYPE_CHECKING:
 # User code: its parameters are the flow's own state and items, which no common type describes.
 NodeFunction = Callable[..., Any]
 RouteFunction = Callable[[Any], "str | Sequence[str] | Awaitable[str | Sequence[str]]"]
+
+
+ArgumentsFunction = Callable[[Any], "Mapping[str, Any] | Awaitable[Mapping[str, Any]]"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """Run one tool call and write what it returns.
+
+    Implements: "Call".
+
+    Attributes:
+        tool: The tool to call.
+        args: The arguments by name, or a function of the state that returns them; sync or async.
+        into: The field that gets the tool's value.
+    """
+
+    tool: str = field(kw_only=False)
+    args: Mapping[str, Any] | ArgumentsFunction = field(default_factory=dict)
+    into: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +99,7 @@ class Route:
         object.__setattr__(self, "targets", dict(labels))
 
 
-Action = NodeFunction | Map | Join
+Action = NodeFunction | Call | Map | Join
 
 
 def _names(names: Sequence[str]) -> tuple[str, ...]:

@@ -11,13 +11,13 @@ from pydantic import BaseModel
 from typing_extensions import TypeVar
 
 from accord._invoke import AsyncFunction, off_the_loop, takes_context
-from accord.flow.actions import Action, Join, Map
+from accord.flow.actions import Action, Call, Join, Map
 
 if TYPE_CHECKING:
     from accord.flow.actions import RouteFunction
     from accord.flow.state import StateSchema
 
-NodeKind = Literal["function", "map", "join"]
+NodeKind = Literal["function", "call", "map", "join"]
 GateFunction = Callable[[Any], Any]
 
 StateT = TypeVar("StateT", bound=BaseModel, default=BaseModel)
@@ -47,7 +47,7 @@ class NodeSpec:
     takes_context: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.action, Map):
+        if isinstance(self.action, Call | Map):
             fn = None
         else:
             fn = self.action.fn if isinstance(self.action, Join) else self.action
@@ -59,9 +59,16 @@ class NodeSpec:
     @property
     def kind(self) -> NodeKind:
         """What sort of action the node runs."""
+        if isinstance(self.action, Call):
+            return "call"
         if isinstance(self.action, Map):
             return "map"
         return "join" if isinstance(self.action, Join) else "function"
+
+    @property
+    def repeats_call_ids(self) -> bool:
+        """Whether its tool calls have the same ids when a visit runs again, as items have."""
+        return self.kind in ("call", "map")
 
 
 @dataclass(frozen=True, slots=True)
