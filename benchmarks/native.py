@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from accord import Executor, Flow, FlowRunner, MemorySink, Route, ToolRegistry
+from accord import Executor, Flow, FlowRunner, Join, MemorySink, Route, ToolRegistry
 from benchmarks.measure import Row, compare
 
 
@@ -41,8 +41,6 @@ def chain(nodes: int) -> Flow[Small]:
 
 def fan(width: int) -> Flow[Small]:
     """Return a flow that spreads to many nodes and comes together in a join."""
-    from accord import Join
-
     names = [f"n{number}" for number in range(width)]
     flow = Flow("fan", state=Small).node("start", _touch)
     for name in names:

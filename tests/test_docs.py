@@ -10,8 +10,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 HEADINGS = {
     line.lstrip("# ")
-    for page in (ROOT / "docs").glob("*.md")
-    for line in page.read_text(encoding="utf-8").splitlines()
+    for page in ("semantics.md", "pause-and-resume.md")
+    for line in (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()
     if line.startswith("## ")
 }
 SOURCES = sorted(

@@ -13,6 +13,8 @@ from accord_parity.observation import JsonValue, Observation
 ABSENT = "(absent)"
 
 Outcome = Literal["equal", "recorded", "different", "stale"]
+PASSING: frozenset[Outcome] = frozenset({"equal", "recorded"})
+"""The outcomes that are no fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Verdict:
     @property
     def passed(self) -> bool:
         """Whether nothing differs but what is recorded."""
-        return self.outcome in ("equal", "recorded")
+        return self.outcome in PASSING
 
 
 def compare(reference: Observation, observed: Observation) -> tuple[FieldDifference, ...]:

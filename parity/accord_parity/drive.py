@@ -30,6 +30,7 @@ from accord_parity.replies import ScriptedModel
 from accord_parity.scenario import Mode, Scenario, ScenarioError
 
 LEG_TIMEOUT = 30.0
+"""After how many seconds a leg counts as hung, unless a run says otherwise."""
 
 _GENERATED_ID = re.compile(r"\b[0-9a-f]{32}\b")
 

@@ -10,9 +10,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from accord_parity.compare import FieldDifference
+from accord_parity.compare import PASSING, FieldDifference
 from accord_parity.observation import JsonValue
-from accord_parity.suite import EngineReport, ModeReport, ScenarioReport, SuiteReport
+from accord_parity.suite import REFERENCE, EngineReport, ModeReport, ScenarioReport, SuiteReport
 
 _STYLES = {"equal": "green", "recorded": "yellow", "different": "bold red", "stale": "bold red"}
 _LONGEST_VALUE = 400
@@ -112,14 +112,14 @@ def _cell(engine: EngineReport) -> Text:
 
 def _failed(each: ScenarioReport, engine: EngineReport) -> Iterator[str]:
     for mode in engine.modes:
-        if mode.outcome not in ("different", "stale"):
+        if mode.outcome in PASSING:
             continue
         yield f"\n[bold]{each.scenario.name} on {escape(engine.engine)}[/bold] ({mode.mode})"
         if mode.problem is not None:
             yield f"  {escape(mode.problem)}"
         for difference in mode.verdict.unrecorded:
             yield f"  [red]{escape(difference.field)}[/red] differs and is not recorded"
-            yield f"    native: {_short(difference.reference)}"
+            yield f"    {REFERENCE}: {_short(difference.reference)}"
             yield f"    {escape(engine.engine)}: {_short(difference.observed)}"
         for record in mode.verdict.stale:
             yield (

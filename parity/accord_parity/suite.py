@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 
 import accord
 from accord import Executor, ToolRegistry
-from accord_parity.compare import FieldDifference, Outcome, Verdict, compare, judge
+from accord.engines import engine_names
+from accord_parity.compare import PASSING, FieldDifference, Outcome, Verdict, compare, judge
 from accord_parity.differences import RECORDED, Difference
 from accord_parity.drive import ScriptMismatch, run_scenario
 from accord_parity.observation import Observation
@@ -68,7 +68,7 @@ class EngineReport:
     @property
     def passed(self) -> bool:
         """Whether every mode is equal to the reference but for recorded differences."""
-        return self.outcome in ("equal", "recorded")
+        return self.outcome in PASSING
 
     @property
     def recorded(self) -> tuple[FieldDifference, ...]:
@@ -102,7 +102,7 @@ def choose_engines(names: Sequence[str] | None = None) -> tuple[str, ...]:
     Raises:
         ConfigError: If there is none of a name, or its framework is not installed.
     """
-    wanted = set(names or (entry.name for entry in entry_points(group="accord.engines")))
+    wanted = set(names or engine_names())
     engines = tuple(sorted(wanted, key=lambda name: (name != REFERENCE, name)))
     for name in engines:
         accord.engine(name, Executor(ToolRegistry()))

@@ -14,7 +14,7 @@ UserFunction = Callable[..., Any]
 AsyncFunction = Callable[..., Awaitable[Any]]
 
 
-def takes_context(fn: UserFunction, position: int) -> bool:
+def takes_argument(fn: UserFunction, position: int) -> bool:
     """Tell whether `fn` has a positional parameter at `position` (from 0) without a default.
 
     A default means that the parameter is the author's own, as in `lambda s, r=r: ...`.

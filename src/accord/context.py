@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from accord.errors import ConfigError
+from accord.events import EventValue, emit
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -123,6 +124,28 @@ def current_context() -> ToolContext:
             "current_context() was called outside a node; call it from a node's function "
             "or from a tool that a node calls"
         ) from None
+
+
+def report(ctx: ToolContext, name: str, data: Mapping[str, EventValue]) -> None:
+    """Emit an event of the visit that `ctx` belongs to, if anybody listens.
+
+    Implements: "Events".
+
+    Args:
+        ctx: Where it happened.
+        name: What happened.
+        data: What else is known.
+    """
+    if ctx.sink is not None:
+        emit(
+            ctx.sink,
+            name,
+            run_id=ctx.run_id,
+            flow=ctx.flow,
+            node=ctx.node,
+            visit=ctx.visit,
+            data=data,
+        )
 
 
 def enter_context(ctx: ToolContext) -> Token[ToolContext]:

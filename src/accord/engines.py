@@ -63,6 +63,11 @@ class Engine(Protocol):
         ...
 
 
+def engine_names() -> tuple[str, ...]:
+    """Return the names that `engine` knows, sorted; a framework behind one may be missing."""
+    return tuple(sorted({entry.name for entry in entry_points(group=_GROUP)}))
+
+
 # The options are the engine's own keyword arguments, which its constructor checks.
 def engine(name: str, executor: Executor, **options: Any) -> Engine:
     """Return the engine of that name, importing its framework only now.
@@ -79,7 +84,7 @@ def engine(name: str, executor: Executor, **options: Any) -> Engine:
     """
     found = {entry.name: entry for entry in entry_points(group=_GROUP)}
     if name not in found:
-        known = ", ".join(sorted(found)) or "none"
+        known = ", ".join(engine_names()) or "none"
         raise ConfigError(f"there is no engine {name!r}; installed: {known}")
     try:
         make = found[name].load()

@@ -77,7 +77,8 @@ class FlowError(AdapterError):
         self.node = node
         self.field = field
         self.code = code
-        self._note_place()
+        if self.where:
+            self.add_note(self._place)
 
     @property
     def message(self) -> str:
@@ -87,13 +88,14 @@ class FlowError(AdapterError):
     def within(self, flow: str) -> None:
         """Name the flow, if the error does not yet: what raised it may not have known."""
         if self.flow is None:
+            before = self._place
             self.flow = flow
-            self._note_place()
+            notes = [note for note in getattr(self, "__notes__", []) if note != before]
+            self.__notes__ = [*notes, self._place]
 
-    def _note_place(self) -> None:
-        if self.where:
-            notes = [note for note in getattr(self, "__notes__", []) if not note.startswith("at ")]
-            self.__notes__ = [*notes, f"at {self.where}"]
+    @property
+    def _place(self) -> str:
+        return f"at {self.where}"
 
     @property
     def where(self) -> str:
@@ -178,7 +180,10 @@ class ErrorInfo:
         for known in _REBUILDABLE:
             if known.__name__ == self.kind:
                 return known(self.message, **self.attributes)
-        raise ConfigError(f"a journal names the error class {self.kind!r}, which Accord lacks")
+        raise ConfigError(
+            f"a journal names the error class {self.kind!r}, which this release of Accord lacks; "
+            "resume with the release that paused, or a later one"
+        )
 
 
 _REBUILDABLE: dict[type[AdapterError], tuple[str, ...]] = {

@@ -8,7 +8,6 @@ of `FlowGraph.schema`. Neither decides anything about merging, routing, looping,
 
 from accord.approval import (
     AnswerRefused,
-    ApprovalStore,
     close,
     parse_answer,
     settle,
@@ -43,20 +42,18 @@ from accord.flow.checkpoint import (
 )
 from accord.flow.graph import NodeSpec, RouteSpec, StateT
 from accord.flow.result import result_of
-from accord.flow.state import MergeRule, StateSchema
-from accord.seal import SealKeys, canonical_text, decode, encode, reachable_models
+from accord.flow.state import StateSchema
+from accord.seal import SealKeys, canonical_text, encode, reachable_models
 
 __all__ = [
     "Answer",
     "AnswerRefused",
     "Answers",
-    "ApprovalStore",
     "Exit",
     "Failed",
     "Finished",
     "Journal",
     "KeptAnswers",
-    "MergeRule",
     "NodeSpec",
     "OpenSuperstep",
     "Outcome",
@@ -82,7 +79,6 @@ __all__ = [
     "check_steps",
     "check_unspent",
     "close",
-    "decode",
     "dump_checkpoint",
     "encode",
     "gate_request",

@@ -64,15 +64,21 @@ def test_a_map_over_a_state_without_fields() -> None:
 @pytest.mark.parametrize(
     ("tools", "message"),
     [
-        ({}, "the Map has neither tool nor tool_from"),
-        ({"tool": "a", "tool_from": "b"}, "the Map has both tool and tool_from"),
+        ({}, "the Map has no tool, tool_from or fn"),
+        ({"tool": "a", "tool_from": "b"}, "the Map has tool and tool_from"),
     ],
 )
-def test_a_map_has_exactly_one_of_tool_and_tool_from(tools: dict[str, str], message: str) -> None:
+def test_a_map_has_exactly_one_of_tool_tool_from_and_fn(
+    tools: dict[str, str], message: str
+) -> None:
     flow = Flow("flow", state=Research).node("m", Map("steps", into="found", **tools)).end("m")  # type: ignore[arg-type] # mypy takes the value for on_error, too
 
     assert found(flow) == [
-        Problem("m", message, "pass either tool=<name> or tool_from=<key of each item>")
+        Problem(
+            "m",
+            message,
+            "pass one of tool=<name>, tool_from=<key of each item> and fn=<function of an item>",
+        )
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -100,8 +100,11 @@ async def run_plan(plan: Plan, engine_name: str) -> Ending:
 def _action(plan: Plan, node: PlannedNode) -> Any:
     if node.kind == "call":
         return Call("hit", args=lambda state: {"n": state.total}, into="hits")
+    on_error: Literal["fail", "skip"] = "skip" if node.skips else "fail"
     if node.kind == "map":
-        return Map("jobs", tool="hit", into="hits", on_error="skip" if node.skips else "fail")
+        return Map("jobs", tool="hit", into="hits", on_error=on_error)
+    if node.kind == "each":
+        return Map("jobs", fn=_each(node), into="log", on_error=on_error)
     act = _async_function(node) if node.is_async else _function(node)
     return Join(plan.sources(node.name), act) if node.kind == "join" else act
 
@@ -115,6 +118,18 @@ def _function(node: PlannedNode) -> Any:
         return {"log": f"{node.name} {state.total}", **(node.writes or {})}
 
     return act
+
+
+def _each(node: PlannedNode) -> Any:
+    def line(job: dict[str, int], state: Planned) -> str:
+        if job["n"] == JOB_FAILS:
+            raise ValueError("this job fails")
+        return f"{node.name} {job['n']} {state.total}"
+
+    async def line_async(job: dict[str, int], state: Planned) -> str:
+        return line(job, state)
+
+    return line_async if node.is_async else line
 
 
 def _async_function(node: PlannedNode) -> Any:

@@ -64,11 +64,13 @@ def interpret(plan: Plan) -> Ending:
 def _act(node: PlannedNode, state: dict[str, Any]) -> list[dict[str, Any]]:
     if node.kind == "call":
         return [{"hits": {"id": state["total"] % 3, "n": state["total"]}}]
-    if node.kind == "map":
+    if node.kind in ("map", "each"):
         failed = [job for job in state["jobs"] if job["n"] == JOB_FAILS]
         if failed and not node.skips:
             raise _Ended("FlowError", node.name)
         kept = [job["n"] for job in state["jobs"] if job["n"] != JOB_FAILS]
+        if node.kind == "each":
+            return [{"log": f"{node.name} {n} {state['total']}"} for n in kept]
         return [{"hits": {"id": n % 3, "n": n}} for n in kept]
     if node.does != "returns":
         raise _Ended("FlowError", node.name)

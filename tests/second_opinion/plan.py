@@ -33,8 +33,8 @@ class PlannedNode:
 
     Attributes:
         name: Its name.
-        kind: A function, a Call that hits the total, a Map of jobs into hits, or a join with a
-            function.
+        kind: A function, a Call that hits the total, a Map of jobs into hits by a
+            tool or (each) into the log by a function, or a join with a function.
         writes: What its function returns, beside a line in the log.
         does: Whether its function returns, raises, or returns what is no update.
         is_async: Whether its function is a coroutine function.
@@ -45,7 +45,7 @@ class PlannedNode:
     """
 
     name: str
-    kind: Literal["function", "call", "map", "join"] = "function"
+    kind: Literal["function", "call", "map", "each", "join"] = "function"
     writes: Mapping[str, Any] | None = None
     does: Literal["returns", "raises", "misbehaves"] = "returns"
     is_async: bool = True

@@ -66,7 +66,11 @@ def _forward_edges(draw: st.DrawFn, count: int) -> list[set[int]]:
 
 def _node(draw: st.DrawFn, names: tuple[str, ...], position: int, forward: set[int]) -> PlannedNode:
     targets = tuple(names[other] for other in sorted(forward))
-    kinds = ["function", "function", "call", "map", "join"] if position else ["function", "call"]
+    kinds = (
+        ["function", "function", "call", "map", "each", "join"]
+        if position
+        else ["function", "call"]
+    )
     kind = draw(st.sampled_from(kinds))
     shared: dict[str, Any] = {
         "name": names[position],

@@ -105,6 +105,8 @@ def _functions(spec: NodeSpec, routes: Collection[RouteSpec]) -> Iterator[object
         action = action.args
     elif isinstance(action, Join):
         action = action.fn
+    elif isinstance(action, Map):
+        action = action.fn or action.args_fn
     for fn in (action, spec.pause, *(route.fn for route in routes)):
         if callable(fn):
             yield fn
@@ -180,13 +182,19 @@ def _field(name: str, option: str, field: str, fields: Collection[str] | None) -
 def _map(name: str, action: Map, fields: Collection[str] | None) -> Iterator[Problem]:
     yield from _field(name, "Map.over", action.over, fields)
     yield from _field(name, "Map.into", action.into, fields)
-    if (action.tool is None) == (action.tool_from is None):
+    given = [each for each in ("tool", "tool_from", "fn") if getattr(action, each) is not None]
+    if len(given) != 1:
         yield Problem(
             name,
-            f"the Map has {'neither tool nor' if action.tool is None else 'both tool and'} "
-            "tool_from",
-            "pass either tool=<name> or tool_from=<key of each item>",
+            f"the Map has {' and '.join(given) or 'no tool, tool_from or fn'}",
+            "pass one of tool=<name>, tool_from=<key of each item> and fn=<function of an item>",
         )
+    for option in ("fn", "args_fn"):
+        function: object = getattr(action, option)
+        if function is not None and not callable(function):
+            yield Problem(name, f"Map.{option} is {function!r}", "pass a function of the item")
+    if action.args_fn is not None and action.tool is None:
+        yield Problem(name, "the Map has args_fn without tool", "add tool=<name>, or remove it")
     for option in ("tool", "tool_from", "args_from"):
         text: object = getattr(action, option)
         if not _is_text(text) and (text is not None or option == "args_from"):

@@ -74,7 +74,9 @@ def _action(node: NodeSpec) -> JsonValue:
         named = qualified_name(args) if callable(args) else canonical_text(dict(args), "args")
         return {"tool": action.tool, "into": action.into, "args": named}
     if isinstance(action, Map):
+        functions = {"fn": action.fn, "args_fn": action.args_fn}
         return {
+            **{key: qualified_name(fn) for key, fn in functions.items() if fn is not None},
             "over": action.over,
             "into": action.into,
             "tool": action.tool,

@@ -60,7 +60,11 @@ def _action_data(node: NodeSpec) -> dict[str, Any]:
         return {"tool": action.tool, "into": action.into, **named}
     if isinstance(action, Map):
         names = ("over", "tool", "tool_from", "into", "args_from", "on_error")
-        return {name: getattr(action, name) for name in names}
+        functions = {"fn": action.fn, "args_fn": action.args_fn}
+        return {
+            **{name: getattr(action, name) for name in names},
+            **{name: qualified_name(fn) for name, fn in functions.items() if fn is not None},
+        }
     if isinstance(action, Join):
         fn = None if action.fn is None else qualified_name(action.fn)
         return {"sources": list(action.sources), "fn": fn}

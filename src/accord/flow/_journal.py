@@ -62,11 +62,22 @@ class Journal:
         next_call: The number of the next call id.
         calls: The finished calls, oldest first.
         items: The finished Map items by index.
+        unfinished: What Map items that wait had done, by index.
     """
 
     next_call: int = 0
     calls: list[FinishedCall] = field(default_factory=list)
     items: dict[int, FinishedItem] = field(default_factory=dict)
+    unfinished: dict[int, Journal] = field(default_factory=dict)
+
+    def copy(self) -> Journal:
+        """Return a journal that can go its own way."""
+        return Journal(
+            self.next_call,
+            list(self.calls),
+            dict(self.items),
+            {index: journal.copy() for index, journal in self.unfinished.items()},
+        )
 
     def to_data(self) -> dict[str, Any]:
         """Return the journal as plain data for the seal."""
@@ -82,6 +93,7 @@ class Journal:
                 for call in self.calls
             ],
             "items": [[i, item.value, item.skipped] for i, item in sorted(self.items.items())],
+            "unfinished": [[i, each.to_data()] for i, each in sorted(self.unfinished.items())],
         }
 
     @classmethod
@@ -101,6 +113,7 @@ class Journal:
                 for call in data["calls"]
             ],
             items={i: FinishedItem(value, skipped) for i, value, skipped in data["items"]},
+            unfinished={i: cls.from_data(each) for i, each in data["unfinished"]},
         )
 
 
@@ -138,15 +151,23 @@ class KeptAnswers:
     """Answers that came with a resume, each used once; anything else asks the port.
 
     Implements: "Answers".
+
+    Args:
+        answers: The answers.
+        by_call_id: Whether a request has to have the call id of its answer too, as where call
+            ids repeat.
     """
 
-    def __init__(self, answers: Iterable[Answer] = ()) -> None:
+    def __init__(self, answers: Iterable[Answer] = (), *, by_call_id: bool = False) -> None:
         self._unused = list(answers)
+        self._by_call_id = by_call_id
 
     async def decide(self, request: ApprovalRequest, port: ApprovalPort | None) -> ApprovalDecision:
         """Use up a kept answer to the same run, tool and arguments, or ask `port`."""
         for index, answer in enumerate(self._unused):
             asked = answer.request
+            if self._by_call_id and asked.call_id != request.call_id:
+                continue
             # The canonical form tells 1 from True, which `==` does not.
             if asked.run_id == request.run_id and _call_key(
                 asked.tool, asked.arguments
@@ -162,10 +183,20 @@ class KeptAnswers:
 
 
 class VisitScope:
-    """The `CallScope` of one visit: replays from its journal, then records into it."""
+    """The `CallScope` of one visit or Map item: replays from its journal, then records into it.
+
+    Args:
+        call_id: What its calls' ids begin with.
+        journal: What earlier legs have done; grows.
+        answers: Where its requests find their decisions.
+        asked: The visit's list of what nobody has decided yet; grows.
+
+    Attributes:
+        pending: What of that is this scope's own.
+    """
 
     def __init__(
-        self, call_id: str, journal: Journal, answers: Answers, pending: list[ApprovalRequest]
+        self, call_id: str, journal: Journal, answers: Answers, asked: list[ApprovalRequest]
     ) -> None:
         self._call_id = call_id
         self._journal = journal
@@ -173,7 +204,8 @@ class VisitScope:
         self._replays: defaultdict[str, deque[ToolResult]] = defaultdict(deque)
         for call in journal.calls:
             self._replays[call.key].append(call.result)
-        self.pending = pending
+        self._asked = asked
+        self.pending: list[ApprovalRequest] = []
 
     def next_call_id(self) -> str:
         """Return the next call id; the numbers go on over resumes."""
@@ -198,6 +230,7 @@ class VisitScope:
             return await self._answers.decide(request, port)
         except ApprovalPending as pause:
             self.pending.append(pause.request)
+            self._asked.append(pause.request)
             raise
 
 

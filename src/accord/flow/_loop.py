@@ -120,7 +120,9 @@ def _prepare(run: Run, position: Position, node: str) -> Visit:
     if opened is not None:
         visit.approval = opened.gates.get(node)
         visit.journal = opened.journals.get(node) or Journal()
-        visit.answers = KeptAnswers(opened.answers.get(node, ()))
+        visit.answers = KeptAnswers(
+            opened.answers.get(node, ()), by_call_id=visit.node.repeats_call_ids
+        )
     return visit
 
 

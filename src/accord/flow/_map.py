@@ -1,23 +1,25 @@
-"""A Map: one tool call for each item of a list field."""
+"""A Map: one tool call, or a function, for each item of a list field."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from accord._invoke import run_in_order
-from accord.approval import ApprovalPending
+from accord._invoke import inline, run_in_order
+from accord.approval import ApprovalPending, ApprovalRequest
+from accord.context import enter_context, leave_context
 from accord.errors import FlowError
-from accord.flow._journal import FinishedItem
+from accord.flow._journal import FinishedItem, Journal, VisitScope
+from accord.flow._pauses import SWALLOWED, until_pause
 from accord.tools import CallSpec
 
 if TYPE_CHECKING:
     from accord.context import ToolContext
-    from accord.flow._journal import VisitScope
     from accord.flow._nodes import Visit
     from accord.flow._position import Updates
     from accord.flow.actions import Map
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("accord.flow")
 
 
-async def run_map(visit: Visit, action: Map, ctx: ToolContext, scope: VisitScope) -> Updates:
-    """Run one tool call for each item; items that an earlier leg finished are kept.
+async def run_map(visit: Visit, action: Map, ctx: ToolContext) -> Updates:
+    """Run every item of a Map; items that an earlier leg finished are kept.
 
     Implements: "Map".
 
@@ -34,7 +36,6 @@ async def run_map(visit: Visit, action: Map, ctx: ToolContext, scope: VisitScope
         visit: The visit of the Map's node.
         action: The Map.
         ctx: The visit's context.
-        scope: The visit's memory, which knows the requests that wait.
 
     Returns:
         One update for each item that was not skipped, in item order.
@@ -44,33 +45,39 @@ async def run_map(visit: Visit, action: Map, ctx: ToolContext, scope: VisitScope
         Exception: What the first failed item failed with, by item order.
     """
     items = list(getattr(visit.state, action.over) or ())
-    finished = visit.journal.items
-    waiting = [index for index in range(len(items)) if index not in finished]
+    finished, unfinished = visit.journal.items, visit.journal.unfinished
+    asked: dict[int, list[ApprovalRequest]] = {}
 
     async def run_item(index: int) -> BaseException | None:
+        journal = unfinished.setdefault(index, Journal())
+        scope = VisitScope(f"{visit.call_id}:{index}", journal, visit.answers, visit.asked)
+        asked[index] = scope.pending
         try:
-            spec = _item_call(visit, action, items[index], index)
-            result = await visit.run.executor.run_spec(spec, ctx)
-            finished[index] = FinishedItem(result.unwrap())
+            value = await _item_value(visit, action, items[index], index, ctx, scope)
+            finished[index] = FinishedItem(value)
         except ApprovalPending:
             return None  # the scope remembers it; the other items go on
-        except Exception as error:  # noqa: BLE001 - a tool may fail with anything
-            if action.on_error == "fail":
+        except Exception as error:  # noqa: BLE001 - a tool or function may fail with anything
+            swallowed = isinstance(error, FlowError) and error.code == SWALLOWED
+            if swallowed or action.on_error == "fail":
                 return error
             _log.warning("%s: item %d was skipped: %s", visit.call_id, index, error)
             finished[index] = FinishedItem(None, skipped=True)
+        del unfinished[index]
         return None
 
     results = await run_in_order(
-        [partial(run_item, index) for index in waiting],
+        [partial(run_item, index) for index in range(len(items)) if index not in finished],
         failed=lambda error: error is not None,
         limit=visit.node.concurrency,
     )
     error = next((error for error in results if error is not None), None)
     if error is not None:
         raise error
-    if scope.pending:
-        raise ApprovalPending(scope.pending[0])
+    # Items may have asked in any order; what is answered first must not depend on it.
+    visit.asked[:] = [request for index in sorted(asked) for request in asked[index]]
+    if visit.asked:
+        raise ApprovalPending(visit.asked[0])
     return tuple(
         {action.into: finished[index].value}
         for index in range(len(items))
@@ -78,14 +85,37 @@ async def run_map(visit: Visit, action: Map, ctx: ToolContext, scope: VisitScope
     )
 
 
-def _item_call(visit: Visit, action: Map, item: Any, index: int) -> CallSpec:
-    """Return the tool call of one item; its call id repeats when the visit runs again.
+async def _item_value(
+    visit: Visit, action: Map, item: Any, index: int, ctx: ToolContext, scope: VisitScope
+) -> Any:
+    """Run the tool or the function of one item.
 
-    Implements: "Map".
+    A tool call's id is that of the item, so it repeats when the visit runs again; the calls of a
+    function extend it.
     """
+    own = replace(ctx, call_id=f"{visit.call_id}:{index}", scope=scope)
+    if visit.node.call is None:
+        spec = await _item_call(visit, action, item, index)
+        return (await visit.run.executor.run_spec(spec, own)).unwrap()
+    if visit.run.model is not None:
+        own.model = visit.run.model.bind(own)
+    token = enter_context(own)
+    try:
+        value = visit.node.call(*(item, visit.state, own)[: visit.node.arity])
+        return await until_pause(value, scope, visit.node.name)
+    finally:
+        leave_context(token)
+
+
+async def _item_call(visit: Visit, action: Map, item: Any, index: int) -> CallSpec:
     call_id = f"{visit.call_id}:{index}"
     fields = _fields_of(item)
     if action.tool is not None:
+        if action.args_fn is not None:
+            fields = _fields_of(await inline(action.args_fn, item))
+            if fields is None:
+                what = f"args_fn gave no mapping of arguments for item {index}"
+                raise _bad_item(visit, action, what)
         alone = fields if fields is not None else _only_argument(visit, action.tool, item)
         return CallSpec(action.tool, alone, call_id)
     key = action.tool_from or ""

@@ -12,6 +12,7 @@ from accord.context import ToolContext, enter_context, leave_context
 from accord.errors import FlowError
 from accord.flow._journal import Answers, Journal, KeptAnswers, VisitScope
 from accord.flow._map import run_map
+from accord.flow._pauses import until_pause
 from accord.flow.actions import Call, Map
 from accord.tools import CallSpec
 
@@ -121,27 +122,11 @@ async def run_visit(visit: Visit) -> Outcome:
     run.report("node.started", node=node.name, visit=visit.number)
     token = enter_context(ctx)
     try:
-        updates = await _act(visit, ctx, scope)
-        if scope.pending:
-            raise FlowError(
-                f"node {node.name!r} went on after its call of {scope.pending[0].tool!r} asked "
-                "for an approval; let ApprovalPending pass through instead of catching it",
-                flow=run.graph.name,
-                node=node.name,
-                code="pause-swallowed",
-            )
+        updates = await until_pause(_act(visit, ctx), scope, node.name)
     except ApprovalPending as pause:
-        outcome: Outcome = Paused(tuple(scope.pending) or (pause.request,), visit.journal)
-    except BaseExceptionGroup as group:  # what a node's own TaskGroup makes of a pause
-        _, others = group.split(ApprovalPending)
-        if others is None:
-            outcome = Paused(tuple(scope.pending), visit.journal)
-        elif isinstance(others, Exception):
-            outcome = Failed(_node_error(visit, others), tuple(scope.pending))
-        else:
-            raise
+        outcome: Outcome = Paused(tuple(visit.asked) or (pause.request,), visit.journal)
     except Exception as error:  # noqa: BLE001 - a node may raise anything
-        outcome = Failed(_node_error(visit, error), tuple(scope.pending))
+        outcome = Failed(_node_error(visit, error), tuple(visit.asked))
     else:
         outcome = Finished(updates)
     finally:
@@ -170,6 +155,7 @@ def _report_outcome(visit: Visit, outcome: Outcome) -> None:
 def _node_error(visit: Visit, error: Exception) -> FlowError:
     name = visit.node.name
     if isinstance(error, FlowError) and error.node == name:
+        error.within(visit.run.graph.name)
         return error
     failure = FlowError(
         f"node {name!r} failed: {type(error).__name__}: {error}",
@@ -180,15 +166,15 @@ def _node_error(visit: Visit, error: Exception) -> FlowError:
     return failure
 
 
-async def _act(visit: Visit, ctx: ToolContext, scope: VisitScope) -> Updates:
+async def _act(visit: Visit, ctx: ToolContext) -> Updates:
     node = visit.node
     if isinstance(node.action, Call):
         return await _call_tool(visit, node.action, ctx)
     if isinstance(node.action, Map):
-        return await run_map(visit, node.action, ctx, scope)
+        return await run_map(visit, node.action, ctx)
     if node.call is None:  # a join that only waits
         return ()
-    update = await (node.call(visit.state, ctx) if node.takes_context else node.call(visit.state))
+    update = await node.call(*(visit.state, ctx)[: node.arity])
     if update is None:
         return ()
     if not isinstance(update, Mapping):

@@ -68,10 +68,7 @@ class OpenSuperstep:
             gates=dict(self.gates),
             entered=self.entered,
             updates=dict(self.updates),
-            journals={
-                node: Journal(journal.next_call, list(journal.calls), dict(journal.items))
-                for node, journal in self.journals.items()
-            },
+            journals={node: journal.copy() for node, journal in self.journals.items()},
             answers={node: list(answers) for node, answers in self.answers.items()},
         )
 

@@ -47,7 +47,7 @@ class Run:
         found: list[ApprovalStore] = []
         for port in (self.approval, self.executor.approval):
             store = store_of(port)
-            if store is not None and all(store is not other for other in found):
+            if store is not None and store not in found:
                 found.append(store)
         return tuple(found)
 

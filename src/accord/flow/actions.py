@@ -37,17 +37,20 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """Run one tool call for each item of a list field.
+    """Run one tool call, or a function, for each item of a list field.
 
     Implements: "Map".
 
     Attributes:
         over: The list field whose items are mapped.
         into: The field that gets one update per item.
-        tool: The tool to call for every item, or None with `tool_from`.
-        tool_from: The key of each item that names its tool, or None with `tool`.
+        tool: The tool to call for every item.
+        tool_from: The key of each item that names its tool.
+        fn: A function of the item, of the item and the state, or of these and a context; sync or
+            async. Exactly one of `tool`, `tool_from` and `fn` is given.
         args_from: The key of each item that holds the arguments; an item without it gives
             the rest of the item.
+        args_fn: With `tool`, a function of the item that returns the arguments; sync or async.
         on_error: `fail` fails on the first failed item in item order, `skip` drops it with a
             WARNING.
     """
@@ -55,8 +58,10 @@ class Map:
     over: str
     tool: str | None = None
     tool_from: str | None = None
+    fn: NodeFunction | None = None
     into: str = ""
     args_from: str = "args"
+    args_fn: ArgumentsFunction | None = None
     on_error: Literal["fail", "skip"] = "fail"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 from pydantic import BaseModel
 from typing_extensions import TypeVar
 
-from accord._invoke import AsyncFunction, off_the_loop, takes_context
+from accord._invoke import AsyncFunction, off_the_loop, takes_argument
 from accord.flow.actions import Action, Call, Join, Map
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ class NodeSpec:
         prompt: Text for the node's model, read with `node_prompt`.
         concurrency: How many Map items run at once; None sets no cap.
         call: The node's function in async form, or None when it has none.
-        takes_context: Whether that function takes a context after the state.
+        arity: How many arguments that function takes: the state and a context, or for a Map an
+            item, the state and a context.
     """
 
     name: str
@@ -44,17 +45,22 @@ class NodeSpec:
     prompt: str | None = None
     concurrency: int | None = None
     call: AsyncFunction | None = field(init=False, repr=False, compare=False)
-    takes_context: bool = field(init=False, repr=False, compare=False)
+    arity: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.action, Call | Map):
-            fn = None
+        action = self.action
+        if isinstance(action, Join | Map):
+            fn = action.fn
         else:
-            fn = self.action.fn if isinstance(self.action, Join) else self.action
+            fn = None if isinstance(action, Call) else action
         # A signature is slow to read, so it is read here and not at each visit.
-        call = off_the_loop(fn) if callable(fn) else None
-        object.__setattr__(self, "call", call)
-        object.__setattr__(self, "takes_context", callable(fn) and takes_context(fn, 1))
+        arity = 0
+        if callable(fn):
+            arity, most = 1, 3 if isinstance(action, Map) else 2
+            while arity < most and takes_argument(fn, arity):
+                arity += 1
+        object.__setattr__(self, "call", off_the_loop(fn) if callable(fn) else None)
+        object.__setattr__(self, "arity", arity)
 
     @property
     def kind(self) -> NodeKind:
@@ -68,7 +74,8 @@ class NodeSpec:
     @property
     def repeats_call_ids(self) -> bool:
         """Whether its tool calls have the same ids when a visit runs again, as items have."""
-        return self.kind in ("call", "map")
+        made_here = isinstance(self.action, Map) and self.action.fn is None
+        return made_here or self.kind == "call"
 
 
 @dataclass(frozen=True, slots=True)

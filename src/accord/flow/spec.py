@@ -49,7 +49,7 @@ class Flow(Generic[StateT]):
 
         Args:
             name: The node's name, by the rule for the flow's name.
-            action: A function of the state, or of the state and a context; a Map; or a Join.
+            action: A function of the state, or of the state and a context; a Call, Map or Join.
             pause: Makes it a gate: `pause(state)` is what the approver sees.
             prompt: Text for the node's model, read with `node_prompt`.
             concurrency: How many items of a Map run at once, at least 1; None sets no cap.

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from accord._invoke import off_the_loop
+from accord.context import report
 from accord.errors import ConfigError
-from accord.events import EventValue, emit
 
 if TYPE_CHECKING:
     from accord.context import ToolContext
+    from accord.events import EventValue
 
 
 class Message(BaseModel):
@@ -121,14 +122,5 @@ class InstrumentedModel:
         return reply
 
     def _report(self, name: str, data: dict[str, EventValue]) -> None:
-        ctx = self._ctx
-        if ctx is not None and ctx.sink is not None:
-            emit(
-                ctx.sink,
-                name,
-                run_id=ctx.run_id,
-                flow=ctx.flow,
-                node=ctx.node,
-                visit=ctx.visit,
-                data=data,
-            )
+        if self._ctx is not None:
+            report(self._ctx, name, data)

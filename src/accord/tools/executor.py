@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from accord.approval import ApprovalRequest
+from accord.context import report
 from accord.errors import ApprovalDenied, ToolError
-from accord.events import EventValue, emit
 from accord.models import InstrumentedModel, Model
 from accord.tools.call import CallSpec, ToolResult
 
@@ -117,35 +117,22 @@ class Executor:
     async def _run(
         self, tool: Tool, arguments: BaseModel, call_id: str, ctx: ToolContext
     ) -> ToolResult:
-        _report(ctx, "tool.started", {"tool": tool.name, "call_id": call_id})
+        report(ctx, "tool.started", {"tool": tool.name, "call_id": call_id})
         try:
             value = await tool.run(**dict(arguments))
         except Exception as error:  # noqa: BLE001 - a tool may raise anything
             failure = ToolError(
                 f"tool {tool.name!r} failed: {type(error).__name__}: {error}", tool=tool.name
             )
-            _report(
+            report(
                 ctx,
                 "tool.failed",
                 {"tool": tool.name, "call_id": call_id, "error_kind": type(error).__name__},
             )
             return ToolResult.failure(failure, cause=error)
-        _report(ctx, "tool.finished", {"tool": tool.name, "call_id": call_id})
+        report(ctx, "tool.finished", {"tool": tool.name, "call_id": call_id})
         return ToolResult(value=value)
 
     def model(self, model: Model) -> InstrumentedModel:
         """Return `model` so that its calls are reported; an instrumented one stays as it is."""
         return model if isinstance(model, InstrumentedModel) else InstrumentedModel(model)
-
-
-def _report(ctx: ToolContext, name: str, data: dict[str, EventValue]) -> None:
-    if ctx.sink is not None:
-        emit(
-            ctx.sink,
-            name,
-            run_id=ctx.run_id,
-            flow=ctx.flow,
-            node=ctx.node,
-            visit=ctx.visit,
-            data=data,
-        )
