@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from google.adk.workflow import START, BaseNode, Edge
 
 if TYPE_CHECKING:
     from accord import FlowGraph
-    from accord.kernel import RouteSpec
-
-EXHAUSTED: Final = "on_exhausted"
-"""The label of the edge that a spent loop takes."""
 
 
 def flow_edges(graph: FlowGraph, nodes: Mapping[str, BaseNode]) -> list[Edge]:
@@ -28,17 +24,6 @@ def flow_edges(graph: FlowGraph, nodes: Mapping[str, BaseNode]) -> list[Edge]:
     for node, route in graph.routes.items():
         edges += [
             Edge(from_node=nodes[node], to_node=nodes[target], route=list(labels))
-            for target, labels in _labels(route).items()
+            for target, labels in route.labels_by_target().items()
         ]
     return edges
-
-
-def _labels(route: RouteSpec) -> dict[str, list[str]]:
-    labels: dict[str, list[str]] = {}
-    for label, target in route.targets.items():
-        labels.setdefault(target, []).append(label)
-    if route.on_exhausted is not None:
-        exits = labels.setdefault(route.on_exhausted, [])
-        if EXHAUSTED not in exits:
-            exits.append(EXHAUSTED)
-    return labels

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from google.adk.sessions import BaseSessionService, InMemorySessionService
 
-from accord import ConfigError
-
 if TYPE_CHECKING:
     from accord.kernel import SealKeys
 
@@ -18,11 +16,5 @@ def check_durable(service: BaseSessionService | None, keys: SealKeys) -> None:
     Raises:
         ConfigError: The message shows how to make a key.
     """
-    if service is None or isinstance(service, InMemorySessionService) or not keys.is_ephemeral:
-        return
-    raise ConfigError(
-        f"{type(service).__name__} keeps runs longer than this process, and the key that seals "
-        "their checkpoints would be lost with it; make one with "
-        '`python -c "import secrets; print(secrets.token_hex(32))"`, set it as '
-        "ACCORD_CHECKPOINT_KEY or pass it as checkpoint_key=key.encode()"
-    )
+    if service is not None and not isinstance(service, InMemorySessionService):
+        keys.require_lasting(type(service).__name__)

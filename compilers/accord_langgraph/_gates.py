@@ -5,10 +5,10 @@ from __future__ import annotations
 from langgraph.types import Command
 
 from accord import ApprovalDecision, ApprovalPending, ApprovalRequest, FlowError
-from accord.kernel import apply_edits, ask, gate_request, open_gate, store_of
+from accord.kernel import apply_edits, ask, gate_request, is_spent, open_gate, store_of
 from accord_langgraph._position import POSITION, PositionEvent, decision_data
 from accord_langgraph._questions import Inbox, Question, ask_by_interrupt
-from accord_langgraph._settle import answer_from, is_used_up, with_lasting_id
+from accord_langgraph._settle import answer_from, with_lasting_id
 from accord_langgraph._view import View
 
 
@@ -36,7 +36,7 @@ async def pass_gate(view: View, node: str) -> list[Command[str]]:
             return [_gate_command(node, decision, goto=node)]
         apply_edits(view.graph, view.state, gates)
     except FlowError as error:
-        error.flow = error.flow or view.graph.name
+        error.within(view.graph.name)
         raise
     edits = [gates[gate].edited_args for gate in sorted(gates)]
     fields = sorted({key for edit in edits for key in edit})
@@ -75,7 +75,7 @@ async def _decide(view: View, node: str) -> ApprovalDecision:
         if decision is not None:
             return decision
         error = None if refusal is None else str(refusal)
-        asked = None if await is_used_up(run, last.request) else last.request
+        asked = None if await is_spent(run, last.request) else last.request
     if asked is None:
         visit = view.kept["visits"].get(node, 0) + 1
         asked = await gate_request(run, node, view.state, visit=visit)

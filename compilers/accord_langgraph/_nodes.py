@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from langgraph.types import Command
 
-from accord import FlowError, FlowGraph
-from accord.kernel import Exit, Failed, NodeSpec, Paused, Updates, Visit, leave, run_visit
+from accord import FlowError
+from accord.kernel import Exit, Failed, NodeSpec, Paused, Updates, Visit, leave_first, run_visit
 from accord_langgraph._answers import InterruptAnswers
 from accord_langgraph._gates import pass_gate, wait_for_gate
 from accord_langgraph._position import POSITION, PositionEvent, problem_event
@@ -62,7 +62,15 @@ async def _visit(view: View, spec: NodeSpec) -> Writes:
         view.end(name, outcome)
         await answers.interrupt(outcome.requests)
     try:
-        exit_ = await _exit(view, graph, name, outcome.updates)
+        exit_ = await leave_first(
+            graph,
+            name,
+            view.state,
+            outcome.updates,
+            alone=len(view.ready) == 1,
+            visits=view.kept["visits"],
+            loops=view.kept["loops"],
+        )
     except FlowError as error:
         view.end(name, outcome, late=error)
         if await view.is_beside_a_pause():
@@ -72,25 +80,6 @@ async def _visit(view: View, spec: NodeSpec) -> Writes:
     view.end(name, outcome)
     await view.check_joint_merge()
     return _writes(name, outcome.updates, exit_)
-
-
-async def _exit(view: View, graph: FlowGraph, node: str, updates: Updates) -> Exit:
-    """Check what the node alone wrote, and decide where it leads."""
-    if node not in graph.routes and graph.schema.revalidates_whole and len(view.ready) > 1:
-        # The model may accept this update only together with those of the other nodes.
-        _check_fields(view, node, updates)
-        return Exit(graph.successors(node))
-    own = graph.schema.apply_updates(view.state, [(node, update) for update in updates])
-    return await leave(graph, node, own, visits=view.kept["visits"], loops=view.kept["loops"])
-
-
-def _check_fields(view: View, node: str, updates: Updates) -> None:
-    for update in updates:
-        for field, value in update.items():
-            try:
-                view.graph.schema.merge_value(field, getattr(view.state, field, None), [value])
-            except FlowError as error:
-                raise FlowError(error.message, node=node, field=error.field) from error.__cause__
 
 
 def _writes(node: str, updates: Updates, exit_: Exit) -> Writes:

@@ -10,7 +10,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Interrupt
 
 from accord import FlowGraph
-from accord.kernel import OpenSuperstep, Position, ready_nodes
+from accord.kernel import Position, ready_nodes
 from accord_langgraph._channels import loaded_value
 from accord_langgraph._position import POSITION, KeptPosition, core_position
 from accord_langgraph._questions import Question
@@ -59,10 +59,7 @@ class SavedThread:
         )
         if self.interrupts:
             questions = [waiting.question for waiting in self.interrupts]
-            position.status = "paused"
-            position.pending = tuple((asked.node, asked.request) for asked in questions)
-            position.opened = position.opened or OpenSuperstep()
-            position.opened.entered = questions[0].request.kind == "tool"
+            position.pause((asked.node, asked.request) for asked in questions)
         return position
 
 

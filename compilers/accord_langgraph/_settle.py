@@ -72,14 +72,6 @@ async def answer_from(
     return None, error
 
 
-async def is_used_up(run: Run, request: ApprovalRequest) -> bool:
-    """Tell whether the approval was spent, so that no answer can count any more."""
-    if _is_spent(request.id):
-        return True
-    records = [await store.get(request.id) for store in run.stores]
-    return any(record is not None and record.status == "consumed" for record in records)
-
-
 def with_lasting_id(request: ApprovalRequest, answered: Container[str] = ()) -> ApprovalRequest:
     """Return the request under an id that it gets again when its node runs again.
 
@@ -92,13 +84,5 @@ def with_lasting_id(request: ApprovalRequest, answered: Container[str] = ()) -> 
         f"arguments of {request.tool}",
     )
     ids = (uuid.uuid5(uuid.NAMESPACE_OID, f"{i}:{question}").hex for i in itertools.count())
-    lasting = next(each for each in ids if each in answered or not _is_spent(each))
+    lasting = next(each for each in ids if each in answered or not spent_approvals.holds(each))
     return request.model_copy(update={"id": lasting})
-
-
-def _is_spent(approval_id: str) -> bool:
-    try:
-        spent_approvals.check(approval_id)
-    except ApprovalAlreadyDecided:
-        return True
-    return False

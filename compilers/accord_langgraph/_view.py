@@ -167,7 +167,7 @@ class View:
         return next(end.late for node in self.ready if (end := self._ends.get(node)) and end.late)
 
     def _located(self, error: FlowError) -> FlowError:
-        error.flow = error.flow or self.graph.name
+        error.within(self.graph.name)
         return error
 
     async def _wait_for_all(self) -> None:

@@ -126,15 +126,9 @@ def check_durable(
     Raises:
         ConfigError: The message shows how to make a key.
     """
-    if not isinstance(checkpointer, BaseCheckpointSaver) or isinstance(checkpointer, InMemorySaver):
-        return
-    if options.keys.is_ephemeral:
-        raise ConfigError(
-            f"{type(checkpointer).__name__} keeps runs longer than this process, and the key that "
-            "seals their checkpoints would be lost with it; make one with "
-            '`python -c "import secrets; print(secrets.token_hex(32))"`, set it as '
-            "ACCORD_CHECKPOINT_KEY or pass it as checkpoint_key=key.encode()"
-        )
+    lasts = isinstance(checkpointer, BaseCheckpointSaver)
+    if lasts and not isinstance(checkpointer, InMemorySaver):
+        options.keys.require_lasting(type(checkpointer).__name__)
 
 
 def state_graph(graph: FlowGraph, options: RunOptions) -> StateGraph[Any, None, Any, Any]:
@@ -179,8 +173,8 @@ def _destinations(graph: FlowGraph, node: str) -> tuple[str, ...] | dict[str, st
     route = graph.routes.get(node)
     if route is None:
         return graph.successors(node) or (END,)
-    labels = {target: label for label, target in route.targets.items()}
-    return {target: labels.get(target, "exhausted") for target in route.successors}
+    labels = route.labels_by_target()
+    return {target: ", ".join(labels[target]) for target in route.successors}
 
 
 def _start_function(graph: FlowGraph) -> Any:

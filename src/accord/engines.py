@@ -91,9 +91,11 @@ def engine(name: str, executor: Executor, **options: Any) -> Engine:
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] == "accord":
             raise
+        distribution = found[name].dist
+        extra = f"accord[{name}]" if distribution and distribution.name == "accord" else error.name
         raise ConfigError(
             f"the engine {name!r} needs {error.name!r}, which is not installed; run: "
-            f'pip install "accord[{name}]"'
+            f'pip install "{extra}"'
         ) from error
     made: Engine = make(executor, **options)
     return made

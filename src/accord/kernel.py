@@ -32,7 +32,7 @@ from accord.flow._resume import (
     without_answers,
 )
 from accord.flow._run import Run
-from accord.flow._step import advance, check_steps, leave, ready_nodes
+from accord.flow._step import advance, check_steps, leave, leave_first, ready_nodes
 from accord.flow.checkpoint import (
     dump_checkpoint,
     load_checkpoint,
@@ -84,6 +84,7 @@ __all__ = [
     "gate_request",
     "is_spent",
     "leave",
+    "leave_first",
     "leg",
     "load_checkpoint",
     "open_gate",

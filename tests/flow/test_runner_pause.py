@@ -182,7 +182,7 @@ async def test_a_gate_without_a_port_is_denied_with_a_warning(
         result = await FlowRunner(Executor(ToolRegistry())).run(gated(), {})
 
     assert (result.status, result.denied_at) == ("denied", "pay")
-    assert "FlowRunner(approval=...)" in caplog.text
+    assert "Pass approval=... to the engine." in caplog.text
 
 
 async def test_a_port_that_decides_at_once_needs_no_pause() -> None:

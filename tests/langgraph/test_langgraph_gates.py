@@ -383,7 +383,7 @@ async def test_a_gate_without_a_port_is_denied_with_a_warning(
 
     assert (result.status, result.denied_at) == ("denied", "pay")
     assert raw["log"] == ["start"]
-    assert caplog.text.count("FlowRunner(approval=...)") == 2
+    assert caplog.text.count("Pass approval=... to the engine.") == 2
 
 
 async def test_a_port_that_decides_at_once_needs_no_pause() -> None:

@@ -87,7 +87,7 @@ async def test_the_graph_is_a_true_langgraph_graph_with_the_flows_edges() -> Non
         "retrieve -.-> merge",
         "merge -.-> reason",
         "reason -.-> retrieve",
-        "reason -.-> approve",
+        "reason -. &nbsp;approve, on_exhausted&nbsp; .-> approve",
         "approve -.-> __end__",
     ):
         assert edge in drawn

@@ -30,6 +30,7 @@ async def ask(port: ApprovalPort | None, request: ApprovalRequest) -> ApprovalDe
     """
     if port is not None:
         return await port.ask(request)
-    option = "FlowRunner(approval=...)" if request.kind == "node" else "Executor(approval=...)"
+    whom = "the engine" if request.kind == "node" else "its Executor"
+    option = f"approval=... to {whom}"
     _log.warning("%s needs an approval and has no port; denied. Pass %s.", request.tool, option)
     return ApprovalDecision(approved=False, reason=f"no approval port; pass {option}")

@@ -71,6 +71,12 @@ class SpentApprovals:
         with self._lock:
             self._refuse_claimed(approval_id, self._clock())
 
+    def holds(self, approval_id: str) -> bool:
+        """Tell whether the approval has been claimed."""
+        with self._lock:
+            self._drop_old(self._clock())
+            return approval_id in self._claimed
+
     def release(self, approval_id: str) -> None:
         """Forget the approval, because the resume that claimed it was refused."""
         with self._lock:

@@ -89,8 +89,8 @@ def _mermaid_lines(graph: FlowGraph) -> Iterator[str]:
         for target in targets:
             yield f"  {_id(name)} --> {_id(target)}"
     for name, route in graph.routes.items():
-        for target, label in _route_labels(route).items():
-            yield f'  {_id(name)} -- "{_escaped(label)}" --> {_id(target)}'
+        for target, labels in route.labels_by_target(f"after {route.max_loops} loops").items():
+            yield f'  {_id(name)} -- "{_escaped(", ".join(labels))}" --> {_id(target)}'
     for name in sorted(graph.ends):
         yield f"  {_id(name)} --> finish((end))"
 
@@ -106,16 +106,6 @@ def _captions(node: NodeSpec) -> Iterator[str]:
         yield "Join"
     if node.pause is not None:
         yield "pause"
-
-
-def _route_labels(route: RouteSpec) -> dict[str, str]:
-    labels: dict[str, list[str]] = {}
-    for label, target in route.targets.items():
-        labels.setdefault(target, []).append(label)
-    if route.on_exhausted is not None:
-        limit = f"after {route.max_loops} loops"
-        labels.setdefault(route.on_exhausted, []).append(limit)
-    return {target: ", ".join(each) for target, each in labels.items()}
 
 
 def _id(name: str) -> str:

@@ -116,8 +116,7 @@ async def pass_gates(run: Run, position: Position) -> bool:
                 opened.gates[node] = await ask(run.approval, request)
             except ApprovalPending as pause:
                 position.opened = opened
-                position.pending = ((node, pause.request),)
-                position.status = "paused"
+                position.pause([(node, pause.request)])
                 run.report(
                     "node.paused", node=node, visit=visit, data={"approval_id": pause.request.id}
                 )

@@ -16,7 +16,7 @@ from accord.approval import ApprovalRequest, close
 from accord.flow._gates import pass_gates
 from accord.flow._journal import Journal, KeptAnswers
 from accord.flow._nodes import Failed, Finished, Outcome, Paused, Visit
-from accord.flow._position import OpenSuperstep, Position, Updates
+from accord.flow._position import Position, Updates
 from accord.flow._step import advance, check_steps, ready_nodes
 
 if TYPE_CHECKING:
@@ -129,15 +129,13 @@ def _prepare(run: Run, position: Position, node: str) -> Visit:
 def _pause(
     position: Position, finished: dict[str, Updates], paused: list[tuple[Visit, Paused]]
 ) -> None:
-    opened = position.opened or OpenSuperstep(entered=True)
-    opened.updates = finished
-    opened.journals = {visit.node.name: pause.journal for visit, pause in paused}
-    opened.answers = {visit.node.name: list(visit.answers.unused) for visit, _ in paused}
-    position.opened = opened
-    position.pending = tuple(
+    position.pause(
         (visit.node.name, request) for visit, pause in paused for request in pause.requests
     )
-    position.status = "paused"
+    if opened := position.opened:
+        opened.updates = finished
+        opened.journals = {visit.node.name: pause.journal for visit, pause in paused}
+        opened.answers = {visit.node.name: list(visit.answers.unused) for visit, _ in paused}
 
 
 async def _close_all(run: Run, requests: list[ApprovalRequest], reason: str) -> None:

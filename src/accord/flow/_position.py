@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -142,6 +142,16 @@ class Position(Progress):
         self.state = step.state
         self.opened = None
         self.pending = ()
+
+    def pause(self, pending: Iterable[tuple[str, ApprovalRequest]]) -> None:
+        """Wait for approvals, each with its node: of a gate, or of tool calls.
+
+        Tool calls ask inside the superstep, so it has been entered then.
+        """
+        self.pending = tuple(pending)
+        self.opened = self.opened or OpenSuperstep()
+        self.opened.entered = self.pending[0][1].kind == "tool"
+        self.status = "paused"
 
     def copy(self) -> Position:
         """Return a copy that can go its own way; the state itself is shared, nobody writes it."""

@@ -12,7 +12,7 @@ from accord.approval import (
     settle,
     spent_approvals,
 )
-from accord.errors import ApprovalAlreadyDecided, FlowError
+from accord.errors import FlowError
 from accord.flow._gates import apply_edits
 from accord.flow._journal import Answer
 from accord.flow._position import OpenSuperstep, Position
@@ -133,9 +133,7 @@ async def is_spent(run: Run, request: ApprovalRequest) -> bool:
     Raises:
         ConfigError: If a store cannot be used.
     """
-    try:
-        spent_approvals.check(request.id)
-    except ApprovalAlreadyDecided:
+    if spent_approvals.holds(request.id):
         return True
     records = [await store.get(request.id) for store in run.stores]
     return any(record is not None and record.status == "consumed" for record in records)

@@ -112,13 +112,51 @@ async def advance(graph: FlowGraph, position: Position, updates: Mapping[str, Up
     )
     exits: dict[str, Exit] = {}
     for node in ready:
-        if node not in graph.routes or len(ready) == 1:
-            own = state
-        else:
-            own_writes = [(node, update) for update in updates[node]]
-            own = schema.apply_updates(position.state, own_writes)
+        own = state
+        if node in graph.routes and len(ready) > 1:
+            own = _own_state(graph, position.state, node, updates[node])
         exits[node] = await leave(graph, node, own, visits=position.visits, loops=position.loops)
     return Step(state, exits)
+
+
+async def leave_first(
+    graph: FlowGraph,
+    node: str,
+    state: BaseModel,
+    updates: Updates,
+    *,
+    alone: bool,
+    visits: Mapping[str, int],
+    loops: Mapping[str, int],
+) -> Exit:
+    """Check what one node wrote and decide where it leads, before its siblings have finished.
+
+    Implements: "Routes and loops".
+
+    For an engine that lets each node write its own exit. The joint merge is still to be checked.
+
+    Args:
+        graph: The graph.
+        node: The node that finished.
+        state: The superstep's input.
+        updates: What the node wrote.
+        alone: Whether it is the only node of its superstep.
+        visits: How often each node had finished before this superstep.
+        loops: How often each route had gone back before this superstep.
+
+    Raises:
+        FlowError: If the updates can be part of no merge, or the route fails.
+    """
+    if node not in graph.routes and graph.schema.revalidates_whole and not alone:
+        # The model may accept this update only together with those of the other nodes.
+        graph.schema.check_updates(state, node, updates)
+        return Exit(graph.edges.get(node, ()))
+    own = _own_state(graph, state, node, updates)
+    return await leave(graph, node, own, visits=visits, loops=loops)
+
+
+def _own_state(graph: FlowGraph, state: BaseModel, node: str, updates: Updates) -> BaseModel:
+    return graph.schema.apply_updates(state, [(node, update) for update in updates])
 
 
 async def _pick(graph: FlowGraph, node: str, route: RouteSpec, state: BaseModel) -> tuple[str, ...]:
@@ -131,7 +169,8 @@ async def _pick(graph: FlowGraph, node: str, route: RouteSpec, state: BaseModel)
             node=node,
         ) from error
     labels = tuple(picked) if isinstance(picked, list | tuple) else (picked,)
-    unknown = [label for label in labels if label not in route.targets]
+    known = route.targets.keys()
+    unknown = [label for label in labels if not isinstance(label, str) or label not in known]
     if unknown or not labels:
         what = f"the unknown label {unknown[0]!r}" if unknown else "nothing"
         raise FlowError(

@@ -94,6 +94,19 @@ class RouteSpec:
     max_loops: int | None = None
     on_exhausted: str | None = None
 
+    def labels_by_target(self, exhausted: str = "on_exhausted") -> dict[str, tuple[str, ...]]:
+        """Return the labels that lead to each successor, for whoever draws the route.
+
+        Args:
+            exhausted: The label of the way that a spent loop takes.
+        """
+        labels: dict[str, dict[str, None]] = {}
+        for label, target in self.targets.items():
+            labels.setdefault(target, {})[label] = None
+        if self.on_exhausted is not None:
+            labels.setdefault(self.on_exhausted, {})[exhausted] = None
+        return {target: tuple(each) for target, each in labels.items()}
+
     @property
     def successors(self) -> tuple[str, ...]:
         """Every node that the route can lead to, each once."""

@@ -203,6 +203,28 @@ class StateSchema:
         except Exception as error:
             raise self._refusal(error, field) from error
 
+    def check_updates(
+        self, state: BaseModel, node: str, updates: Sequence[Mapping[str, object]]
+    ) -> None:
+        """Refuse updates of one node that no merge with others could accept.
+
+        Implements: "State and merge rules".
+
+        Args:
+            state: The superstep's input.
+            node: The node that wrote them.
+            updates: What it wrote.
+
+        Raises:
+            FlowError: If a field is unknown, or an update does not combine with its value.
+        """
+        for update in updates:
+            for field, value in update.items():
+                try:
+                    self.merge_value(field, getattr(state, field, None), [value])
+                except FlowError as error:
+                    raise _by(error, node) from error.__cause__
+
     def restore(self, values: Mapping[str, object], fields_set: Iterable[str]) -> BaseModel:
         """Return the state that an engine kept as one value per field.
 

@@ -65,6 +65,23 @@ class SealKeys:
             return cls([_PROCESS_KEY], is_ephemeral=True)
         return cls([_checked(text.encode("utf-8", "surrogatepass"), _VARIABLE)])
 
+    def require_lasting(self, keeper: str) -> None:
+        """Refuse a key that is lost with this process, where what it seals is not.
+
+        Implements: "Checkpoints".
+
+        Args:
+            keeper: What keeps the sealed text, for the message.
+
+        Raises:
+            ConfigError: If the key is this process's own.
+        """
+        if self.is_ephemeral:
+            raise ConfigError(
+                f"{keeper} keeps runs longer than this process, and the key that seals their "
+                f"checkpoints would be lost with it; {_HOW_TO}"
+            )
+
     def sign(self, purpose: str, text: str, *, version: int = FORMAT) -> str:
         """Return the MAC of a text as 64 hexadecimal digits.
 
