@@ -56,6 +56,20 @@ async def inline(fn: UserFunction, *args: object) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
+def is_failure(error: BaseException) -> bool:
+    """Tell whether user code failed with `error`, or is to be left at once.
+
+    A cancellation that nobody asked of this task is a failure: the code has awaited something
+    that was cancelled, or raised it itself.
+
+    Implements: "Failures".
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and not task.cancelling()
+    return isinstance(error, Exception)
+
+
 async def run_in_order(
     jobs: Sequence[Callable[[], Awaitable[T]]],
     *,
@@ -94,8 +108,14 @@ async def run_in_order(
                 return
             job_of[worker] = next(upcoming, first_failure)
 
-    async with asyncio.TaskGroup() as group:
-        for worker in range(len(jobs) if limit is None else min(limit, len(jobs))):
-            job_of.append(next(upcoming))
-            workers.append(group.create_task(work(worker)))
+    stopped: BaseException | None = None
+    try:
+        async with asyncio.TaskGroup() as group:
+            for worker in range(len(jobs) if limit is None else min(limit, len(jobs))):
+                job_of.append(next(upcoming))
+                workers.append(group.create_task(work(worker)))
+    except BaseExceptionGroup as group_error:
+        stopped = group_error.exceptions[0]
+    if stopped is not None:  # no failure, so it leaves the jobs as it would leave a lone one
+        raise stopped
     return results

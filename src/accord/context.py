@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -36,6 +37,10 @@ class CallScope(Protocol):
 
     def next_call_id(self) -> str:
         """Return a call id that this scope has not given out before."""
+        ...
+
+    def calling(self) -> AbstractContextManager[None]:
+        """Count a call as running, for as long as the context lasts."""
         ...
 
     def replay(self, tool: str, arguments: BaseModel) -> ToolResult | None:

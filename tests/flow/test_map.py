@@ -333,3 +333,27 @@ def test_the_functions_of_a_map_count_in_the_digest_and_are_drawn() -> None:
 
     assert plain.digest != changed.digest
     assert changed.to_dict()["nodes"][0]["action"]["args_fn"].endswith(":of_item")
+
+
+@pytest.mark.parametrize("items", ["abc", {"a": 1}, {1, 2}, 5], ids=repr)
+async def test_a_map_over_what_is_no_list_is_an_error_of_its_field(items: Any) -> None:
+    class Odd(BaseModel):
+        jobs: Any
+        done: Annotated[list[Any], Merge.append] = Field(default_factory=list)
+
+    flow = Flow("odd", state=Odd).node("map", Map("jobs", fn=str, into="done")).end("map")
+
+    with pytest.raises(FlowError, match="a Map needs a list") as caught:
+        await FlowRunner(Executor(ToolRegistry())).run(flow, {"jobs": items})
+
+    assert (caught.value.node, caught.value.field) == ("map", "jobs")
+
+
+async def test_a_map_over_none_has_no_items() -> None:
+    class Maybe(BaseModel):
+        jobs: list[int] | None = None
+        done: Annotated[list[Any], Merge.append] = Field(default_factory=list)
+
+    flow = Flow("maybe", state=Maybe).node("map", Map("jobs", fn=str, into="done")).end("map")
+
+    assert (await FlowRunner(Executor(ToolRegistry())).run(flow, {})).state.done == []

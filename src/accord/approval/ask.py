@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from accord.approval.request import ApprovalDecision, ApprovalRequest
+from accord.errors import ConfigError
 
 if TYPE_CHECKING:
     from accord.approval.port import ApprovalPort
@@ -29,7 +30,13 @@ async def ask(port: ApprovalPort | None, request: ApprovalRequest) -> ApprovalDe
         ApprovalPending: If nobody has decided yet.
     """
     if port is not None:
-        return await port.ask(request)
+        decision: object = await port.ask(request)
+        if not isinstance(decision, ApprovalDecision):
+            raise ConfigError(
+                f"the approval port answered {request.tool!r} with a {type(decision).__name__}; "
+                "let its ask() return an ApprovalDecision or raise ApprovalPending"
+            )
+        return decision
     whom = "the engine" if request.kind == "node" else "its Executor"
     option = f"approval=... to {whom}"
     _log.warning("%s needs an approval and has no port; denied. Pass %s.", request.tool, option)

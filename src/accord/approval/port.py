@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import uuid
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from accord.approval.request import ApprovalDecision, ApprovalPending, ApprovalRequest
+from accord.approval.settle import close
 from accord.approval.store import ApprovalStore
 from accord.errors import ApprovalAlreadyDecided, ConfigError
 
@@ -71,7 +73,12 @@ class DeferredApproval:
         if record is not None:
             # The store may know this id from the last time, and an id is used once.
             request = request.model_copy(update={"id": uuid.uuid4().hex})
-        await self.store.create(request)
+        try:
+            await self.store.create(request)
+        except asyncio.CancelledError:
+            # The store may hold it already, and nobody waits for its answer any more.
+            await close(request, "the run was cancelled", self.store)
+            raise
         raise ApprovalPending(request)
 
 

@@ -170,7 +170,13 @@ class SqliteApprovalStore:
     ) -> _Result:
         import asyncio
 
-        return await asyncio.to_thread(self._work, work, write)
+        working = asyncio.ensure_future(asyncio.to_thread(self._work, work, write))
+        try:
+            return await asyncio.shield(working)
+        except asyncio.CancelledError:
+            # The thread cannot be stopped; what the caller does next must not run beside it.
+            await asyncio.wait([working])
+            raise
 
     def _work(self, work: Callable[[sqlite3.Connection], _Result], write: bool) -> _Result:
         import sqlite3

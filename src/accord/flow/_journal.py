@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from accord.approval import ApprovalDecision, ApprovalPending, ApprovalRequest
 from accord.approval.ask import ask
-from accord.errors import ErrorInfo
+from accord.errors import ErrorInfo, FlowError
+from accord.flow._snapshot import snapshot
 from accord.seal import canonical_text
 from accord.tools import ToolResult
 
@@ -34,8 +37,8 @@ class FinishedCall:
     result: ToolResult
 
     @property
-    def key(self) -> str:
-        """What an equal call has in common with this one."""
+    def key(self) -> str | None:
+        """What an equal call has in common with this one; None where equality is unknown."""
         return _call_key(self.tool, self.arguments)
 
 
@@ -77,6 +80,15 @@ class Journal:
             list(self.calls),
             dict(self.items),
             {index: journal.copy() for index, journal in self.unfinished.items()},
+        )
+
+    def detached(self) -> Journal:
+        """Return a copy that shares no value of an item; those of calls are snapshots already."""
+        return Journal(
+            self.next_call,
+            list(self.calls),
+            {i: replace(item, value=snapshot(item.value)) for i, item in self.items.items()},
+            {index: journal.detached() for index, journal in self.unfinished.items()},
         )
 
     def to_data(self) -> dict[str, Any]:
@@ -154,27 +166,37 @@ class KeptAnswers:
 
     Args:
         answers: The answers.
-        by_call_id: Whether a request has to have the call id of its answer too, as where call
-            ids repeat.
+        repeats_in: The id of a visit whose own calls repeat their call ids; an answer is for the
+            same call then. Any other call gets a new id, and its answer is for the same item (or
+            node, or tool) that asked.
     """
 
-    def __init__(self, answers: Iterable[Answer] = (), *, by_call_id: bool = False) -> None:
+    def __init__(self, answers: Iterable[Answer] = (), *, repeats_in: str | None = None) -> None:
         self._unused = list(answers)
-        self._by_call_id = by_call_id
+        self._repeats_in = repeats_in
 
     async def decide(self, request: ApprovalRequest, port: ApprovalPort | None) -> ApprovalDecision:
         """Use up a kept answer to the same run, tool and arguments, or ask `port`."""
         for index, answer in enumerate(self._unused):
             asked = answer.request
-            if self._by_call_id and asked.call_id != request.call_id:
+            if not self._is_same_asker(asked.call_id, request.call_id):
                 continue
             # The canonical form tells 1 from True, which `==` does not.
-            if asked.run_id == request.run_id and _call_key(
-                asked.tool, asked.arguments
-            ) == _call_key(request.tool, request.arguments):
+            key = _call_key(asked.tool, asked.arguments)
+            if (
+                asked.run_id == request.run_id
+                and key is not None
+                and key == _call_key(request.tool, request.arguments)
+            ):
                 del self._unused[index]
                 return answer.decision
         return await ask(port, request)
+
+    def _is_same_asker(self, asked: str, now: str) -> bool:
+        asker = now.rpartition(":")[0]
+        if asker == self._repeats_in:
+            return asked == now
+        return asked.rpartition(":")[0] == asker
 
     @property
     def unused(self) -> Sequence[Answer]:
@@ -184,6 +206,8 @@ class KeptAnswers:
 
 class VisitScope:
     """The `CallScope` of one visit or Map item: replays from its journal, then records into it.
+
+    A task that outlives its node gets no answer and no journal: its calls only run or ask.
 
     Args:
         call_id: What its calls' ids begin with.
@@ -201,11 +225,14 @@ class VisitScope:
         self._call_id = call_id
         self._journal = journal
         self._answers = answers
-        self._replays: defaultdict[str, deque[ToolResult]] = defaultdict(deque)
+        self._replays: defaultdict[str | None, deque[ToolResult]] = defaultdict(deque)
         for call in journal.calls:
             self._replays[call.key].append(call.result)
         self._asked = asked
         self.pending: list[ApprovalRequest] = []
+        self._running = 0
+        self._quiet: asyncio.Event | None = None
+        self._ended = False
 
     def next_call_id(self) -> str:
         """Return the next call id; the numbers go on over resumes."""
@@ -213,19 +240,51 @@ class VisitScope:
         self._journal.next_call += 1
         return f"{self._call_id}:{number}"
 
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Count a call as running."""
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
+            if self._quiet is not None and not self._running:
+                self._quiet.set()
+
+    async def finish_calls(self) -> None:
+        """Wait until no call runs.
+
+        Otherwise a call beside the one that pauses would finish after the pause, in no journal,
+        and run again on resume.
+        """
+        while self._running:
+            self._quiet = asyncio.Event()
+            await self._quiet.wait()
+
+    def end(self) -> None:
+        """Give no more answers and keep no more calls, because the code has ended."""
+        self._ended = True
+
     def replay(self, tool: str, arguments: BaseModel) -> ToolResult | None:
         """Return the result of the next equal call that an earlier leg finished."""
-        if not self._replays:  # the usual case: spare the canonical form
+        if self._ended or not self._replays:  # the usual case: spare the canonical form
             return None
-        recorded = self._replays.get(_call_key(tool, _as_passed(arguments)))
-        return recorded.popleft() if recorded else None
+        key = _call_key(tool, _as_passed(arguments))
+        recorded = None if key is None else self._replays.get(key)
+        if not recorded:
+            return None
+        return _own_value(recorded.popleft())
 
     def record(self, tool: str, arguments: BaseModel, result: ToolResult) -> None:
         """Journal a finished call."""
-        self._journal.calls.append(FinishedCall(tool, _as_passed(arguments), result))
+        if not self._ended:
+            call = FinishedCall(tool, _as_passed(arguments), _own_value(result))
+            self._journal.calls.append(call)
 
     async def decide(self, request: ApprovalRequest, port: ApprovalPort | None) -> ApprovalDecision:
         """Answer `request`, and remember it if nobody can yet."""
+        if self._ended:
+            return await ask(port, request)
         try:
             return await self._answers.decide(request, port)
         except ApprovalPending as pause:
@@ -234,12 +293,20 @@ class VisitScope:
             raise
 
 
+def _own_value(result: ToolResult) -> ToolResult:
+    return ToolResult(snapshot(result.value), result.error, result.cause)
+
+
 def _as_passed(arguments: BaseModel) -> dict[str, Any]:
     return arguments.model_dump(exclude_unset=True)
 
 
-def _call_key(tool: str, arguments: Mapping[str, Any]) -> str:
-    return canonical_text([tool, dict(arguments)], f"arguments of {tool}")
+def _call_key(tool: str, arguments: Mapping[str, Any]) -> str | None:
+    try:
+        return canonical_text([tool, dict(arguments)], f"arguments of {tool}")
+    except FlowError:
+        # What cannot be sealed was never journaled or asked over a pause, so it equals nothing.
+        return None
 
 
 def _error_data(error: ErrorInfo | None) -> dict[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -31,15 +30,15 @@ def leg(run: Run, position: Position, *, first: bool) -> Iterator[None]:
     run.report("flow.started")
     try:
         yield
-    except (asyncio.CancelledError, GeneratorExit):  # the latter where an engine owns the loop
-        _report_end(run, position, "cancelled")
-        raise
     except FlowError as error:
         error.within(run.graph.name)
         _report_end(run, position, "failed")
         raise
     except Exception:
         _report_end(run, position, "failed")
+        raise
+    except BaseException:  # left at once: cancelled, interrupted, or closed by an engine
+        _report_end(run, position, "cancelled")
         raise
     _report_end(run, position, position.status)
 

@@ -6,7 +6,6 @@ and what should outlive the process is kept by whoever drives it, between two yi
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -74,9 +73,10 @@ async def _visit_all(
     visits = [_prepare(run, position, node) for node in ready if node not in finished]
     try:
         outcomes = await _side_by_side(run, visits, visit)
-    except asyncio.CancelledError:
-        asked = [request for each in visits for request in each.asked]
-        await _close_all(run, asked, "the run was cancelled")
+    except GeneratorExit:
+        raise  # nothing can be awaited any more
+    except BaseException:
+        await _close_open(run, position, visits, "the run was cancelled")
         raise
     paused: list[tuple[Visit, Paused]] = []
     failure: Failed | None = None
@@ -88,13 +88,14 @@ async def _visit_all(
         elif isinstance(outcome, Failed) and failure is None:
             failure = outcome
     if failure is not None:
-        asked = [request for each in visits for request in each.asked]
-        await _close_all(run, asked, "the run failed")
+        await _close_open(run, position, visits, "the run failed")
         raise failure.error
-    if not paused:
-        return finished
-    _pause(position, finished, paused)
-    return None
+    before = position.pending
+    if paused:
+        _pause(position, finished, paused)
+    still = {request.id for _, pause in paused for request in pause.requests}
+    await _close_all(run, [each for _, each in before if each.id not in still], "superseded")
+    return None if paused else finished
 
 
 async def _side_by_side(
@@ -120,9 +121,8 @@ def _prepare(run: Run, position: Position, node: str) -> Visit:
     if opened is not None:
         visit.approval = opened.gates.get(node)
         visit.journal = opened.journals.get(node) or Journal()
-        visit.answers = KeptAnswers(
-            opened.answers.get(node, ()), by_call_id=visit.node.repeats_call_ids
-        )
+        repeats_in = visit.call_id if visit.node.repeats_call_ids else None
+        visit.answers = KeptAnswers(opened.answers.get(node, ()), repeats_in=repeats_in)
     return visit
 
 
@@ -136,6 +136,12 @@ def _pause(
         opened.updates = finished
         opened.journals = {visit.node.name: pause.journal for visit, pause in paused}
         opened.answers = {visit.node.name: list(visit.answers.unused) for visit, _ in paused}
+
+
+async def _close_open(run: Run, position: Position, visits: list[Visit], reason: str) -> None:
+    asked = [request for each in visits for request in each.asked]
+    # An earlier leg asked the others, and no visit may have come to them again.
+    await _close_all(run, [*asked, *(request for _, request in position.pending)], reason)
 
 
 async def _close_all(run: Run, requests: list[ApprovalRequest], reason: str) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from accord._invoke import inline, run_in_order
+from accord._invoke import inline, is_failure, run_in_order
 from accord.approval import ApprovalPending, ApprovalRequest
 from accord.context import enter_context, leave_context
 from accord.errors import FlowError
@@ -44,7 +44,7 @@ async def run_map(visit: Visit, action: Map, ctx: ToolContext) -> Updates:
         ApprovalPending: If an item waits and none failed.
         Exception: What the first failed item failed with, by item order.
     """
-    items = list(getattr(visit.state, action.over) or ())
+    items = _items(visit, action)
     finished, unfinished = visit.journal.items, visit.journal.unfinished
     asked: dict[int, list[ApprovalRequest]] = {}
 
@@ -57,7 +57,9 @@ async def run_map(visit: Visit, action: Map, ctx: ToolContext) -> Updates:
             finished[index] = FinishedItem(value)
         except ApprovalPending:
             return None  # the scope remembers it; the other items go on
-        except Exception as error:  # noqa: BLE001 - a tool or function may fail with anything
+        except BaseException as error:
+            if not is_failure(error):
+                raise
             swallowed = isinstance(error, FlowError) and error.code == SWALLOWED
             if swallowed or action.on_error == "fail":
                 return error
@@ -85,6 +87,16 @@ async def run_map(visit: Visit, action: Map, ctx: ToolContext) -> Updates:
     )
 
 
+def _items(visit: Visit, action: Map) -> Sequence[Any]:
+    items = getattr(visit.state, action.over)
+    if items is None:
+        return ()
+    # A set has no order and a mapping no items; of a text, its letters are never what was meant.
+    if isinstance(items, str | bytes) or not isinstance(items, Sequence):
+        raise _bad_item(visit, action, f"it is a {type(items).__name__}; a Map needs a list")
+    return items
+
+
 async def _item_value(
     visit: Visit, action: Map, item: Any, index: int, ctx: ToolContext, scope: VisitScope
 ) -> Any:
@@ -94,13 +106,14 @@ async def _item_value(
     function extend it.
     """
     own = replace(ctx, call_id=f"{visit.call_id}:{index}", scope=scope)
-    if visit.node.call is None:
-        spec = await _item_call(visit, action, item, index)
-        return (await visit.run.executor.run_spec(spec, own)).unwrap()
     if visit.run.model is not None:
         own.model = visit.run.model.bind(own)
     token = enter_context(own)
     try:
+        if visit.node.call is None:
+            spec = await _item_call(visit, action, item, index)
+            call = visit.run.executor.run_spec(spec, own)
+            return (await until_pause(call, scope, visit.node.name)).unwrap()
         value = visit.node.call(*(item, visit.state, own)[: visit.node.arity])
         return await until_pause(value, scope, visit.node.name)
     finally:

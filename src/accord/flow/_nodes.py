@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from accord._invoke import inline
+from accord._invoke import inline, is_failure
 from accord.approval import ApprovalDecision, ApprovalPending, ApprovalRequest
 from accord.context import ToolContext, enter_context, leave_context
 from accord.errors import FlowError
@@ -125,7 +125,9 @@ async def run_visit(visit: Visit) -> Outcome:
         updates = await until_pause(_act(visit, ctx), scope, node.name)
     except ApprovalPending as pause:
         outcome: Outcome = Paused(tuple(visit.asked) or (pause.request,), visit.journal)
-    except Exception as error:  # noqa: BLE001 - a node may raise anything
+    except BaseException as error:
+        if not is_failure(error):
+            raise
         outcome = Failed(_node_error(visit, error), tuple(visit.asked))
     else:
         outcome = Finished(updates)
@@ -152,7 +154,7 @@ def _report_outcome(visit: Visit, outcome: Outcome) -> None:
             run.report("node.failed", node=name, visit=number, data={"error_kind": kind})
 
 
-def _node_error(visit: Visit, error: Exception) -> FlowError:
+def _node_error(visit: Visit, error: BaseException) -> FlowError:
     name = visit.node.name
     if isinstance(error, FlowError) and error.node == name:
         error.within(visit.run.graph.name)
@@ -177,7 +179,9 @@ async def _act(visit: Visit, ctx: ToolContext) -> Updates:
     update = await node.call(*(visit.state, ctx)[: node.arity])
     if update is None:
         return ()
-    if not isinstance(update, Mapping):
+    if isinstance(update, Mapping):
+        _check_keys(visit, update)
+    else:
         raise FlowError(
             f"node {node.name!r} returned {type(update).__name__}; return a mapping of "
             "state fields to new values, or None",
@@ -185,6 +189,17 @@ async def _act(visit: Visit, ctx: ToolContext) -> Updates:
             node=node.name,
         )
     return (update,)
+
+
+def _check_keys(visit: Visit, update: Mapping[object, object]) -> None:
+    for key in update:
+        if not isinstance(key, str):
+            raise FlowError(
+                f"node {visit.node.name!r} returned the key {key!r}, which is no text; return a "
+                "mapping of state fields to new values, or None",
+                flow=visit.run.graph.name,
+                node=visit.node.name,
+            )
 
 
 async def _call_tool(visit: Visit, action: Call, ctx: ToolContext) -> Updates:
@@ -199,5 +214,13 @@ async def _call_tool(visit: Visit, action: Call, ctx: ToolContext) -> Updates:
             node=visit.node.name,
         )
     spec = CallSpec(action.tool, arguments, call_id=f"{visit.call_id}:0")
-    result = await visit.run.executor.run_spec(spec, ctx)
+    # What the tool itself calls extends the id of this call, which is the one that repeats.
+    scope = VisitScope(f"{visit.call_id}:0", visit.journal, visit.answers, visit.asked)
+    own = replace(ctx, scope=scope)
+    token = enter_context(own)
+    try:
+        call = visit.run.executor.run_spec(spec, own)
+        result = await until_pause(call, scope, visit.node.name)
+    finally:
+        leave_context(token)
     return ({action.into: result.unwrap()},)

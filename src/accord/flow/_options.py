@@ -73,15 +73,25 @@ class RunOptions:
                 this process.
 
         Raises:
-            ConfigError: If a number is below 1, or a key is too short.
+            ConfigError: If a number is below 1, a part lacks what it is for, or a key is too
+                short.
         """
-        for name, value in (("max_steps", max_steps), ("concurrency", concurrency)):
-            if value is not None and value < 1:
-                raise ConfigError(f"{name} is {value}; it has to be at least 1")
+        _check_shape("executor", executor, "run_spec", "pass Executor(registry)")
+        approval = approval if approval is not None else executor.approval
+        sink = sink if sink is not None else executor.sink
+        _check_count("max_steps", max_steps)
+        if concurrency is not None:
+            _check_count("concurrency", concurrency)
+        if approval is not None:
+            _check_shape("approval", approval, "ask", "pass a port, as DeferredApproval(store) is")
+        if sink is not None:
+            _check_shape("sink", sink, "emit", "pass an event sink, as MemorySink() is")
+        if model is not None:
+            _check_shape("model", model, "generate", "wrap a function in CallableModel(fn)")
         return cls(
             executor=executor,
-            approval=approval if approval is not None else executor.approval,
-            sink=sink if sink is not None else executor.sink,
+            approval=approval,
+            sink=sink,
             max_steps=max_steps,
             concurrency=concurrency,
             model=model,
@@ -89,7 +99,13 @@ class RunOptions:
         )
 
     def new_run(self, graph: FlowGraph, run_id: str | None = None) -> Run:
-        """Return a run of `graph`, under a new id unless one is given."""
+        """Return a run of `graph`, under a new id unless one is given.
+
+        Raises:
+            ConfigError: If the id is no text.
+        """
+        if run_id is not None and not isinstance(run_id, str):
+            raise ConfigError(f"run_id is {run_id!r}; pass text, or None for a new id")
         return Run(
             graph=graph,
             run_id=run_id or uuid.uuid4().hex,
@@ -102,13 +118,28 @@ class RunOptions:
         )
 
 
+def _check_count(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ConfigError(f"{name} is {value!r}; it has to be a whole number of at least 1")
+
+
+def _check_shape(name: str, part: object, method: str, hint: str) -> None:
+    if not callable(getattr(part, method, None)):
+        raise ConfigError(f"{name} is a {type(part).__name__}, which has no {method}(); {hint}")
+
+
 def as_graph(flow: Flow[StateT] | FlowGraph[StateT]) -> FlowGraph[StateT]:
     """Return the validated graph of a flow.
 
     Raises:
         FlowDefinitionError: If the flow has problems; all are listed.
+        ConfigError: If it is no flow at all.
     """
-    return flow if isinstance(flow, FlowGraph) else flow.validate()
+    if isinstance(flow, FlowGraph):
+        return flow
+    if not isinstance(flow, Flow):
+        raise ConfigError(f"a {type(flow).__name__} is no flow; pass a Flow or its FlowGraph")
+    return flow.validate()
 
 
 def start_position(graph: FlowGraph, values: Mapping[str, object] | BaseModel) -> Position:

@@ -33,13 +33,19 @@ async def until_pause(code: Awaitable[T], scope: VisitScope, node: str) -> T:
     """
     try:
         result = await code
+    except ApprovalPending:
+        await scope.finish_calls()
+        raise
     except BaseExceptionGroup as group:  # what a TaskGroup makes of it
         pauses, others = group.split(ApprovalPending)
         if others is None and scope.pending:
+            await scope.finish_calls()
             raise ApprovalPending(scope.pending[0]) from group
         if pauses is not None and isinstance(others, Exception):
             raise others from group
         raise
+    finally:
+        scope.end()
     if scope.pending:
         raise FlowError(
             f"node {node!r} went on after its call of {scope.pending[0].tool!r} asked for an "

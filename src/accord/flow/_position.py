@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from accord.approval import ApprovalDecision, ApprovalRequest
 from accord.flow._journal import Answer, Journal
+from accord.flow._snapshot import snapshot
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -61,6 +62,22 @@ class OpenSuperstep:
     updates: dict[str, Updates] = field(default_factory=dict)
     journals: dict[str, Journal] = field(default_factory=dict)
     answers: dict[str, list[Answer]] = field(default_factory=dict)
+
+    def detached(self) -> OpenSuperstep:
+        """Return a copy that shares no value with what nodes, tools and callers hold."""
+        return OpenSuperstep(
+            gates=snapshot(self.gates),
+            entered=self.entered,
+            updates={
+                node: tuple(snapshot(dict(update)) for update in updates)
+                for node, updates in self.updates.items()
+            },
+            journals={node: journal.detached() for node, journal in self.journals.items()},
+            answers={
+                node: [Answer(snapshot(each.request), snapshot(each.decision)) for each in answers]
+                for node, answers in self.answers.items()
+            },
+        )
 
     def copy(self) -> OpenSuperstep:
         """Return a copy that can go its own way; journals are copied too."""
@@ -152,6 +169,15 @@ class Position(Progress):
         self.opened = self.opened or OpenSuperstep()
         self.opened.entered = self.pending[0][1].kind == "tool"
         self.status = "paused"
+
+    def detached(self) -> Position:
+        """Return a copy that shares no value with what nodes, tools and callers hold."""
+        return replace(
+            self.copy(),
+            state=snapshot(self.state),
+            pending=snapshot(self.pending),
+            opened=None if self.opened is None else self.opened.detached(),
+        )
 
     def copy(self) -> Position:
         """Return a copy that can go its own way; the state itself is shared, nobody writes it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from accord.approval import (
@@ -53,9 +55,16 @@ def check_answer(run: Run, position: Position, decision: ApprovalDecision) -> Po
             apply_edits(run.graph, position.state, opened.gates)
     else:
         opened.answers.setdefault(node, []).append(Answer(request, decision))
-    answered.pending = ()
+    answered.pending = tuple(_repeated(run, position))
     answered.status = "running"
     return answered
+
+
+def _repeated(run: Run, position: Position) -> Iterator[tuple[str, ApprovalRequest]]:
+    """Yield the other requests whose records the visit finds again, by their call ids."""
+    for node, request in position.pending[1:]:
+        if run.graph.nodes[node].repeats_call_ids:
+            yield node, request
 
 
 async def take_answer(run: Run, position: Position, decision: ApprovalDecision) -> Position:
@@ -74,12 +83,18 @@ async def take_answer(run: Run, position: Position, decision: ApprovalDecision) 
         ApprovalAlreadyDecided: If the approval was answered before; nothing ran.
     """
     answered = check_answer(run, position, decision)
-    await spend(run, position, decision)
-    for asker, other in position.pending[1:]:
-        # A repeated call id finds its record again; a function's call gets a new id, so nobody
-        # would ever ask for this record again.
-        if not run.graph.nodes[asker].repeats_call_ids:
-            await close(other, "superseded", *run.stores)
+    (_, request), *others = position.pending
+    try:
+        await spend(run, position, decision)
+        for each in others:
+            # A function's call gets a new id, so nobody would ever ask for its record again.
+            if each not in answered.pending:
+                await close(each[1], "superseded", *run.stores)
+    except asyncio.CancelledError:
+        if await is_spent(run, request):  # nobody can come back for the others either
+            for _, other in others:
+                await close(other, "the run was cancelled", *run.stores)
+        raise
     return answered
 
 

@@ -171,15 +171,17 @@ class WholeValidator:
         self._private: ContextVar[dict[str, Any] | None] = ContextVar("private")
         self._own_init = model.__pydantic_custom_init__
         self._validate = model.__pydantic_validator__.validate_python
-        if model.__private_attributes__ and not self._own_init:
-            _, config, _ = _fields_schema(model)
-            schema = self._with_own_instance(model.__pydantic_core_schema__, {})
+        fields, config, _ = _fields_schema(model)
+        has_alias = any("validation_alias" in field for field in fields["fields"].values())
+        if (model.__private_attributes__ or has_alias) and not self._own_init:
+            schema = self._for_the_state(model.__pydantic_core_schema__, {})
             validator = SchemaValidator(schema, cast("CoreConfig", config))
             self._validate = validator.validate_python
 
     def validate(self, values: dict[str, object], private: dict[str, Any] | None) -> object:
         """Return the instance that the model makes of `values`, by field name.
 
+        Nested models go by their own aliases, as they do where one field is validated alone.
         A validator may return anything, also an instance that it keeps.
 
         Raises:
@@ -187,24 +189,35 @@ class WholeValidator:
         """
         token = self._private.set(private)
         try:
-            result: object = self._validate(values, by_name=True, by_alias=False)
+            result: object = (
+                self._validate(values, by_name=True, by_alias=False)
+                if self._own_init
+                else self._validate(values)
+            )
         finally:
             self._private.reset(token)
         if self._own_init and private and isinstance(result, self._model):
             object.__setattr__(result, "__pydantic_private__", private.copy())
         return result
 
-    def _with_own_instance(self, schema: Any, known: dict[str, Any]) -> Any:
+    def _for_the_state(self, schema: Any, known: dict[str, Any]) -> Any:
         kind = schema["type"]
-        if kind == "model":
-            return no_info_after_validator_function(self._instance, schema["schema"])
+        if kind == "model-fields":
+            fields = {
+                name: {key: value for key, value in field.items() if key != "validation_alias"}
+                for name, field in schema["fields"].items()
+            }
+            return {**schema, "fields": fields}
+        if kind == "model":  # pydantic would take the validator that the class has already
+            inner = self._for_the_state(schema["schema"], known)
+            return no_info_after_validator_function(self._instance, inner)
         if kind == "definition-ref":
-            return self._with_own_instance(known[schema["schema_ref"]], known)
+            return self._for_the_state(known[schema["schema_ref"]], known)
         if kind == "definitions":
             known = {definition["ref"]: definition for definition in schema["definitions"]}
         # The definitions keep the name for nested instances of the model.
         outer = {key: value for key, value in schema.items() if key != "ref"}
-        return {**outer, "schema": self._with_own_instance(schema["schema"], known)}
+        return {**outer, "schema": self._for_the_state(schema["schema"], known)}
 
     def _instance(self, fields: _Assigned) -> BaseModel:
         old = self._private.get()

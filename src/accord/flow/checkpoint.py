@@ -79,7 +79,7 @@ def seal_checkpoint(
     Raises:
         FlowError: With code `state-not-sealable` if a part cannot be sealed; the message names it.
     """
-    graph, kept, hint = run.graph, position.copy(), dict(engine or {})
+    graph, kept, hint = run.graph, position.detached(), dict(engine or {})
     tree = _tree(graph.name, graph.version, graph.digest, run.run_id, kept, hint)
     mac = keys.sign(_PURPOSE, tree_text(tree))
     return FlowCheckpoint(graph.name, graph.version, graph.digest, run.run_id, kept, hint, mac)
@@ -111,7 +111,7 @@ def verify_checkpoint(graph: FlowGraph, checkpoint: FlowCheckpoint, keys: SealKe
     Raises:
         FlowError: With code `checkpoint-tampered` or `graph-changed`; nothing has run.
     """
-    if not keys.verify(_PURPOSE, tree_text(_checkpoint_tree(checkpoint)), checkpoint.mac):
+    if _sealed_tree(checkpoint, keys) is None:
         raise FlowError(
             "the checkpoint was changed, or sealed with another key; nothing ran. Resume what "
             "the pause returned, under the same checkpoint_key",
@@ -129,8 +129,8 @@ def dump_checkpoint(checkpoint: FlowCheckpoint, keys: SealKeys) -> str:
     Raises:
         FlowError: With code `checkpoint-tampered` if the seal does not hold.
     """
-    tree = _checkpoint_tree(checkpoint)
-    if not keys.verify(_PURPOSE, tree_text(tree), checkpoint.mac):
+    tree = _sealed_tree(checkpoint, keys)
+    if tree is None:
         raise FlowError(
             "the checkpoint was changed, or sealed with another key; it was not dumped",
             flow=checkpoint.flow,
@@ -186,6 +186,22 @@ def _check_graph(graph: FlowGraph, digest: str) -> None:
             flow=graph.name,
             code="graph-changed",
         )
+
+
+def _sealed_tree(checkpoint: FlowCheckpoint, keys: SealKeys) -> JsonValue:
+    """Return a checkpoint's tree, or None where the seal does not hold."""
+    if not isinstance(checkpoint, FlowCheckpoint):
+        raise FlowError(
+            f"a {type(checkpoint).__name__} is no FlowCheckpoint; nothing ran. Pass "
+            "result.checkpoint of a paused run, or what load_checkpoint makes of a dumped one",
+            code="checkpoint-tampered",
+        )
+    try:
+        tree = _checkpoint_tree(checkpoint)
+        text = tree_text(tree)
+    except Exception:  # noqa: BLE001 - whatever stands there now, it was not sealed
+        return None
+    return tree if keys.verify(_PURPOSE, text, checkpoint.mac) else None
 
 
 def _checkpoint_tree(checkpoint: FlowCheckpoint) -> JsonValue:

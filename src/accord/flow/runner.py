@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from accord.errors import ConfigError
 from accord.flow import checkpoint as sealed
 from accord.flow._leg import leg
 from accord.flow._loop import supersteps
@@ -130,7 +131,12 @@ class FlowRunner:
         *,
         run_id: str | None = None,
     ) -> FlowResult[StateT]:
-        """`run` for callers without an event loop."""
+        """`run` for callers without an event loop.
+
+        Raises:
+            ConfigError: If an event loop runs here; await `run` there.
+        """
+        _refuse_loop("run")
         return asyncio.run(self.run(flow, input, run_id=run_id))
 
     def resume_sync(
@@ -139,7 +145,12 @@ class FlowRunner:
         checkpoint: FlowCheckpoint,
         decision: ApprovalDecision,
     ) -> FlowResult[StateT]:
-        """`resume` for callers without an event loop."""
+        """`resume` for callers without an event loop.
+
+        Raises:
+            ConfigError: If an event loop runs here; await `resume` there.
+        """
+        _refuse_loop("resume")
         return asyncio.run(self.resume(flow, checkpoint, decision))
 
     def dump_checkpoint(self, checkpoint: FlowCheckpoint) -> str:
@@ -171,3 +182,14 @@ class FlowRunner:
                 await sealed.seal_pause(run, position, self._options.keys) if paused else None
             )
         return result_of(graph, run.run_id, position, checkpoint)
+
+
+def _refuse_loop(method: str) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise ConfigError(
+        f"{method}_sync() was called where an event loop runs, which it would block; write "
+        f"`await runner.{method}(...)`"
+    )

@@ -85,7 +85,7 @@ class StateSchema:
                 self._unknown("the input", *unknown), flow=flow, field=short(str(unknown[0]))
             )
         try:
-            state = self.model.model_validate(dict(values), by_name=True, by_alias=False)
+            state = self._whole.validate(dict(values), None)
         except Exception as error:
             raise FlowError(
                 f"{self.model.__name__} refuses the input: {reasons(error)}",

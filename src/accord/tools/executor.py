@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from accord._invoke import is_failure
 from accord.approval import ApprovalRequest
 from accord.context import report
 from accord.errors import ApprovalDenied, ToolError
@@ -65,8 +66,9 @@ class Executor:
         if recorded is not None:
             return recorded
         call_id = spec.call_id or ctx.scope.next_call_id()
-        result = await self._approve_and_run(tool, arguments, call_id, ctx)
-        ctx.scope.record(tool.name, arguments, result)
+        with ctx.scope.calling():
+            result = await self._approve_and_run(tool, arguments, call_id, ctx)
+            ctx.scope.record(tool.name, arguments, result)
         return result
 
     async def call(self, tool: str, arguments: Mapping[str, Any], ctx: ToolContext) -> Any:
@@ -88,7 +90,11 @@ class Executor:
         self, tool: Tool, arguments: BaseModel, call_id: str, ctx: ToolContext
     ) -> ToolResult:
         approved = arguments
-        if tool.needs_approval(arguments):
+        try:
+            needs_approval = tool.needs_approval(arguments)
+        except ToolError as error:
+            return ToolResult.failure(error, cause=error.__cause__)
+        if needs_approval:
             request = ApprovalRequest(
                 kind="tool",
                 tool=tool.name,
@@ -120,7 +126,9 @@ class Executor:
         report(ctx, "tool.started", {"tool": tool.name, "call_id": call_id})
         try:
             value = await tool.run(**dict(arguments))
-        except Exception as error:  # noqa: BLE001 - a tool may raise anything
+        except BaseException as error:
+            if not is_failure(error):
+                raise
             failure = ToolError(
                 f"tool {tool.name!r} failed: {type(error).__name__}: {error}", tool=tool.name
             )

@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from accord._invoke import AsyncFunction, UserFunction, off_the_loop
+from accord._invoke import AsyncFunction, UserFunction, is_async, off_the_loop
 from accord.errors import ConfigError, ToolError
 
 ConfirmRule = bool | Callable[[Mapping[str, Any]], bool]
@@ -49,16 +49,23 @@ class Tool:
             confirm: Whether a call needs an approval.
 
         Raises:
-            ConfigError: If a parameter cannot be passed by name.
+            ConfigError: If a parameter cannot be passed by name, an annotation is unknown, or
+                `confirm` is async.
         """
-        tool_name = name or fn.__name__
+        tool_name = name or str(getattr(fn, "__name__", type(fn).__name__))
+        if callable(confirm) and is_async(confirm):
+            raise ConfigError(
+                f"tool {tool_name!r}: confirm is async, and a rule has to answer at once; pass a "
+                "plain function of the arguments"
+            )
+        hints = _hints(tool_name, fn)
         return cls(
             name=tool_name,
             description=inspect.getdoc(fn) or "",
-            arguments=_argument_model(tool_name, fn),
+            arguments=_argument_model(tool_name, fn, hints),
             run=off_the_loop(fn),
             confirm=confirm,
-            returns=get_type_hints(fn).get("return"),
+            returns=hints.get("return"),
         )
 
     def validate(self, arguments: Mapping[str, Any]) -> BaseModel:
@@ -80,21 +87,47 @@ class Tool:
             ) from None
 
     def needs_approval(self, arguments: BaseModel) -> bool:
-        """Tell whether a call with these arguments has to be approved."""
-        if callable(self.confirm):
+        """Tell whether a call with these arguments has to be approved.
+
+        Raises:
+            ToolError: If the rule fails.
+        """
+        if not callable(self.confirm):
+            return self.confirm
+        try:
             return bool(self.confirm(dict(arguments)))
-        return self.confirm
+        except Exception as error:
+            raise ToolError(
+                f"the confirm rule of tool {self.name!r} failed: {type(error).__name__}: {error}",
+                tool=self.name,
+            ) from error
 
 
-def _argument_model(name: str, fn: UserFunction) -> type[BaseModel]:
-    hints = get_type_hints(fn, include_extras=True)
+def _hints(name: str, fn: UserFunction) -> dict[str, Any]:
+    try:
+        return get_type_hints(fn, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise ConfigError(
+            f"tool {name!r}: its annotations cannot be read ({error}); pass a function whose "
+            "annotations name what its module knows"
+        ) from error
+
+
+def _argument_model(name: str, fn: UserFunction, hints: Mapping[str, Any]) -> type[BaseModel]:
     fields: dict[str, Any] = {}  # what create_model takes: (annotation, default) by name
     for parameter in inspect.signature(fn).parameters.values():
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        # pydantic makes a private attribute of a name that begins with _.
+        if parameter.name.startswith("_") or parameter.kind not in (
+            parameter.POSITIONAL_OR_KEYWORD,
+            parameter.KEYWORD_ONLY,
+        ):
             raise ConfigError(
                 f"tool {name!r}: parameter {parameter.name!r} cannot be passed by name; "
                 "give it a plain name and a type"
             )
         default = ... if parameter.default is parameter.empty else parameter.default
         fields[parameter.name] = (hints.get(parameter.name, Any), default)
-    return create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
+    try:
+        return create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
+    except (NameError, TypeError, ValueError) as error:
+        raise ConfigError(f"tool {name!r}: {error}; rename the parameter") from error
