@@ -22,7 +22,16 @@ from accord import (
 )
 
 YES = ApprovalDecision(approved=True)
-ODD = object()
+
+
+class Odd:
+    """A value that no checkpoint holds; its name is the same in every process."""
+
+    def __repr__(self) -> str:
+        return "ODD"
+
+
+ODD = Odd()
 
 
 class Deal(BaseModel):
