@@ -54,7 +54,7 @@ def demo(approve: bool | None = None, engines: Sequence[str] | None = None) -> i
         output.print(_details(engine, differences))
     failed = any(each.error is not None for each in observations.values())
     if not differing and not failed:
-        output.print(f"{len(observations)} engines, one flow, the same answer.")
+        output.print(f"{len(observations)} engines, one flow, the same end.")
     return 1 if differing or failed else 0
 
 

@@ -609,3 +609,24 @@ async def test_resuming_with_something_else_than_a_decision_runs_nothing() -> No
 
     with pytest.raises(FlowError, match="takes an ApprovalDecision, not bool"):
         await runner.resume(flow, paused.checkpoint, True)  # type: ignore[arg-type] # the mistake
+
+
+@pytest.mark.parametrize("edited", [{"amuont": 3}, {"amount": "much"}])
+async def test_edited_tool_arguments_that_do_not_fit_are_refused_and_nothing_is_spent(
+    edited: dict[str, Any],
+) -> None:
+    registry, calls = counting_tools()
+    runner, store = runner_with_store(registry)
+    flow = confirming()
+    first = await runner.run(flow, {})
+    assert first.checkpoint is not None
+
+    with pytest.raises(FlowError, match="edited_args do not fit") as caught:
+        await runner.resume(
+            flow, first.checkpoint, ApprovalDecision(approved=True, edited_args=edited)
+        )
+
+    assert caught.value.node == "work"
+    assert [record.status for record in await store.list()] == ["pending"]
+    assert (await runner.resume(flow, first.checkpoint, YES)).status == "paused"
+    assert calls == ["look price", "pay 7"]

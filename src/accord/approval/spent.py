@@ -87,7 +87,8 @@ class SpentApprovals:
         if approval_id in self._claimed:
             raise ApprovalAlreadyDecided(
                 f"approval {approval_id!r} has been used to resume its run; nothing ran. "
-                "Take the checkpoint that the resumed run returned",
+                "Take the checkpoint that the resumed run returned; if that resume failed, start "
+                "the run anew, or enter it again in its thread or session",
                 approval_id=approval_id,
             )
 

@@ -14,7 +14,7 @@ from accord.approval import (
     settle,
     spent_approvals,
 )
-from accord.errors import FlowError
+from accord.errors import FlowError, ToolError
 from accord.flow._gates import apply_edits
 from accord.flow._journal import Answer
 from accord.flow._position import OpenSuperstep, Position
@@ -34,7 +34,7 @@ def check_answer(run: Run, position: Position, decision: ApprovalDecision) -> Po
         decision: The answer to its first pending request.
 
     Raises:
-        FlowError: If nothing is pending, or an edit does not fit the state.
+        FlowError: If nothing is pending, or an edit does not fit the state or the tool.
     """
     if not isinstance(decision, ApprovalDecision):
         raise FlowError(
@@ -54,10 +54,29 @@ def check_answer(run: Run, position: Position, decision: ApprovalDecision) -> Po
         if decision.approved:
             apply_edits(run.graph, position.state, opened.gates)
     else:
+        _check_tool_edits(run, node, request, decision)
         opened.answers.setdefault(node, []).append(Answer(request, decision))
     answered.pending = tuple(_repeated(run, position))
     answered.status = "running"
     return answered
+
+
+def _check_tool_edits(
+    run: Run, node: str, request: ApprovalRequest, decision: ApprovalDecision
+) -> None:
+    """Refuse edited arguments that the tool does not take, while the answer can be mended.
+
+    A node may run tools of an executor of its own, which this one does not know.
+    """
+    registry = run.executor.registry
+    if not decision.edited_args or request.tool not in registry:
+        return
+    try:
+        registry.get(request.tool).validate({**request.arguments, **decision.edited_args})
+    except ToolError as error:
+        raise FlowError(
+            f"the edited_args do not fit: {error}", flow=run.graph.name, node=node
+        ) from error
 
 
 def _repeated(run: Run, position: Position) -> Iterator[tuple[str, ApprovalRequest]]:

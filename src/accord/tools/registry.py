@@ -69,5 +69,8 @@ class ToolRegistry:
                 f"there is no tool {name!r}; registered: {known}", tool=str(name)
             ) from None
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
