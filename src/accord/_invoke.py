@@ -43,11 +43,19 @@ def off_the_loop(fn: UserFunction) -> AsyncFunction:
         return fn
 
     async def in_thread(*args: object, **kwargs: object) -> object:
-        result = await asyncio.to_thread(fn, *args, **kwargs)
+        result = await asyncio.to_thread(_without_stop_iteration, fn, *args, **kwargs)
         # A plain lambda may hand back the coroutine of an async function.
         return await result if inspect.isawaitable(result) else result
 
     return in_thread
+
+
+def _without_stop_iteration(fn: UserFunction, *args: object, **kwargs: object) -> Any:
+    try:
+        return fn(*args, **kwargs)
+    except StopIteration as error:
+        # No future can hold one: whoever awaited the thread would wait for ever.
+        raise RuntimeError("the function raised StopIteration") from error
 
 
 async def inline(fn: UserFunction, *args: object) -> Any:

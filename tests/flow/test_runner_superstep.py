@@ -464,3 +464,15 @@ def test_run_sync_runs_without_an_event_loop() -> None:
     flow = Flow("sync", state=Log).node("only", writes("x")).end("only")
 
     assert runner().run_sync(flow, {}).status == "done"
+
+
+async def test_a_sync_function_that_raises_stop_iteration_fails_its_node() -> None:
+    def exhausted(state: Log) -> dict[str, Any]:
+        return {"value": next(iter([]))}
+
+    flow = Flow("stop", state=Log).node("only", exhausted).end("only")
+
+    with pytest.raises(FlowError, match="raised StopIteration") as caught:
+        await asyncio.wait_for(runner().run(flow, {}), 5)
+
+    assert caught.value.node == "only"
